@@ -7,14 +7,14 @@
 //
 //	{"seq":2,"prev":"sha256:…","kind":"MotorStep","object":{…},"digest":"sha256:…"}
 //
-// digest is the SHA-256 of the line's own bytes, from the first to the last before `,"digest"`. It is taken of what is
-// written and not of what it means, so nothing has to be encoded again to check it, and no two spellings of an object
-// pass for the same. prev is the digest of the line before, Genesis in the first line; seq counts the lines from 1.
+// digest is the SHA-256 of the line's own bytes, from the first to the last before `,"digest"`. It is computed over the written bytes and
+// not over their meaning. So a check has to encode nothing again, and no two spellings of an object are taken for the same. prev is the
+// digest of the line before, Genesis in the first line; seq counts the lines from 1.
 //
-// The first line is the MotorRun as it ended, then come its MotorSteps in the order of attempt and index, and a line of
-// kind End closes the chain with how many steps there are and with the digest of the last line before it, so that lines
-// cut off the end are missed. The digest of that closing line is the head of the chain: who keeps it elsewhere, as the
-// status of the run does, also sees a file that was written anew as a whole.
+// The first line is the MotorRun as it ended, followed by its MotorSteps in the order of attempt and index. A line of kind End closes the
+// chain. It has the number of steps and the digest of the last line before it, so that lines cut off the end are missed. The digest of that
+// closing line is the head of the chain. A reader that stores it elsewhere, as the status of the run does, also detects a file that was
+// written anew as a whole.
 package archive
 
 import (
@@ -40,32 +40,32 @@ const (
 	MaxSteps = 10_000
 )
 
-// Genesis is what the first line names as the one before it. It changes with the format.
+// Genesis is the digest that the first line has for the line before it. It changes with the format.
 var Genesis = digestOf([]byte("motorcortex.dev/archive/v1"))
 
 var (
-	// ErrExists says that something is stored under the key already.
+	// ErrExists means that there is an object under the key already.
 	ErrExists = errors.New("it exists already")
-	// ErrNotFound says that nothing is stored under the key.
+	// ErrNotFound means that there is no object under the key.
 	ErrNotFound = errors.New("it does not exist")
-	// ErrDifferent says that an archive is whole and not of what it should be of.
+	// ErrDifferent means that an archive is complete, but not that of the expected run.
 	ErrDifferent = errors.New("the archive holds something else")
 )
 
-// BrokenLink is the first place at which a chain does not hold.
+// BrokenLink is the first line at which a chain does not hold.
 type BrokenLink struct {
 	// Line of the file, from 1.
 	Line int
-	// Kind of the line, if it can be told.
+	// Kind of the line, if it can be determined.
 	Kind string
-	// Name of the step, or of the run, that the line is about, if it can be told. It comes from the file, and is bounded
-	// and free of control characters.
+	// Name of the step, or of the run, that the line is about, if it can be determined. It comes from the file, and is bounded and free of
+	// control characters.
 	Name string
-	// Problem says what is wrong.
+	// Problem describes the fault.
 	Problem string
 }
 
-// Error names the link and says what is wrong with it.
+// Error names the link and describes its fault.
 func (b *BrokenLink) Error() string {
 	if what := strings.TrimSpace(b.Kind + " " + b.Name); what != "" {
 		return fmt.Sprintf("line %d (%s): %s", b.Line, what, b.Problem)
@@ -73,7 +73,7 @@ func (b *BrokenLink) Error() string {
 	return fmt.Sprintf("line %d: %s", b.Line, b.Problem)
 }
 
-// Manifest is what a chain holds, its steps by the digest of their bytes only.
+// Manifest is the content of a chain, its steps by the digest of their bytes only.
 type Manifest struct {
 	// Namespace, Name and UID are those of the run.
 	Namespace, Name, UID string

@@ -73,7 +73,7 @@ func TestFormat(t *testing.T) {
 	}
 	prev := archive.Genesis
 	for i, l := range lines {
-		// This is what docs/guides/archive.md tells people to do without this program.
+		// This is the manual check of docs/guides/archive.md, without this program.
 		at := strings.LastIndex(l, `,"digest":`)
 		sum := sha256.Sum256([]byte(l[:at]))
 		digest := "sha256:" + hex.EncodeToString(sum[:])
@@ -193,7 +193,7 @@ func TestEveryChangeIsFound(t *testing.T) {
 	}
 }
 
-// Whoever writes the whole file anew gets a chain that holds. Its head says that it is another one.
+// An attacker who writes the whole file anew gets a chain that holds. Its head shows that it is another one.
 func TestFileWrittenAnew(t *testing.T) {
 	t.Parallel()
 	_, m := write(t, testRun(), testSteps()...)

@@ -87,8 +87,8 @@ func TestArchiveOfAVersionWithFewerFields(t *testing.T) {
 	}
 }
 
-// Whoever can write to the bucket puts an archive where that of a run will be. Readers of JSON differ on a field that is there twice,
-// so that it would show one thing and count as another.
+// An attacker who can write to the bucket puts an archive where that of a run will be. Readers of JSON differ on a field that is there
+// twice, so that it would show one value and count as another.
 func TestPlantedArchiveWithRepeatedFields(t *testing.T) {
 	t.Parallel()
 	step := &v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{

@@ -31,7 +31,7 @@ type line struct {
 	digest string
 }
 
-// appendLine writes a link and gives its digest.
+// appendLine writes a link and returns its digest.
 func appendLine(b []byte, seq int, prev, kind string, object []byte) (_ []byte, digest string) {
 	start := len(b)
 	b = fmt.Appendf(b, `%s%d%s%s%s%s%s`, beforeSeq, seq, beforePrev, prev, beforeKind, kind, beforeObject)
@@ -41,8 +41,8 @@ func appendLine(b []byte, seq int, prev, kind string, object []byte) (_ []byte, 
 	return b, digest
 }
 
-// parseLine takes a line apart, its line feed left out, and checks that it has the digest that it says. It reads exactly what
-// appendLine writes: a line that means the same and is spelled differently is none.
+// parseLine splits a line, without its line feed, and checks the digest in it. It reads exactly the form that appendLine writes: a line
+// with the same meaning in another spelling is invalid.
 func parseLine(b []byte) (line, error) {
 	var l line
 	tail := len(b) - len(beforeDigest) - digestLength - len(lineEnd)
@@ -79,7 +79,7 @@ func parseLine(b []byte) (line, error) {
 	return l, nil
 }
 
-// between returns what stands after one text and before another, at most that long, and what comes then.
+// between returns the text after one text and before another, at most that long, and the bytes after it.
 func between(b []byte, before, after string, most int) (value string, rest []byte, ok bool) {
 	b, ok = bytes.CutPrefix(b, []byte(before))
 	if !ok {
@@ -101,7 +101,7 @@ const (
 	errChanged = lineError("its content does not have the digest that it carries: it was changed")
 )
 
-// heading is what is looked at of the objects.
+// heading has the fields of the objects that a reader checks.
 type heading struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -121,8 +121,8 @@ type heading struct {
 // maxName is how long a name of Kubernetes can be.
 const maxName = 253
 
-// named reports whether there is a name, and no part is longer than Kubernetes lets it be: the names of all steps are kept until the chain
-// ends, and whoever wrote it must not decide how much that is.
+// named reports whether there is a name, and no part is longer than the limit of Kubernetes. The names of all steps are held in memory
+// until the chain ends, and the author of the file must not decide how much that is.
 func (h *heading) named() bool {
 	m := h.Metadata
 	return m.Name != "" && max(len(m.Name), len(m.Namespace), len(m.UID)) <= maxName
@@ -131,7 +131,7 @@ func (h *heading) named() bool {
 // objectLimits are those of a line. Objects of the API server are far below them.
 var objectLimits = jsonbound.Limits{Depth: 128, Values: 128 << 10}
 
-// decode reads a line, or the object in it. Whoever can write to the bucket wrote it.
+// decode reads a line, or the object in it. Its author can be any client that can write to the bucket.
 func decode(b []byte, into any) error {
 	if err := jsonbound.Check(b, objectLimits); err != nil {
 		return err
@@ -139,7 +139,7 @@ func decode(b []byte, into any) error {
 	return json.Unmarshal(b, into)
 }
 
-// guess reads from a line that does not hold what it is about.
+// guess determines, from a line that does not hold, what the line is about.
 func guess(b []byte) (kind, name string) {
 	var l struct {
 		Kind   string  `json:"kind"`

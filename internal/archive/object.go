@@ -26,7 +26,7 @@ func Key(run *v1alpha1.MotorRun) string {
 	return segment(run.Namespace) + "/" + segment(run.Name) + "/" + segment(string(run.UID)) + ".jsonl"
 }
 
-// segment keeps a name from reaching into another folder. Names and UIDs as the API server gives them pass unchanged.
+// segment prevents a name from reaching into another folder. Names and UIDs as the API server assigns them pass unchanged.
 func segment(s string) string {
 	s = url.PathEscape(s)
 	if strings.HasPrefix(s, ".") {
@@ -35,7 +35,7 @@ func segment(s string) string {
 	return s
 }
 
-// encode returns the bytes of an object. Markup is not escaped, which would take up to six times the room.
+// encode returns the bytes of an object. Markup is not escaped, which would take up to six times the space.
 func encode(o any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -46,8 +46,8 @@ func encode(o any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// encodeRun leaves out what goes on changing after the run has ended: the same run must give the same bytes, or a
-// manager that was killed before it could note the archive would not know its own again.
+// encodeRun omits the fields that go on changing after the run has ended. The same run must produce the same bytes: otherwise a manager
+// that was killed before it could record the archive would not recognize its own archive.
 func encodeRun(run *v1alpha1.MotorRun) ([]byte, error) {
 	o := *run
 	o.TypeMeta = typeMeta(KindRun)
@@ -68,15 +68,15 @@ func encodeStep(step *v1alpha1.MotorStep) ([]byte, error) {
 	return encode(&o)
 }
 
-// StepDigest is what a Manifest has of a step.
+// StepDigest is the digest of a step in a Manifest.
 func StepDigest(step *v1alpha1.MotorStep) (string, error) {
 	object, err := encodeStep(step)
 	return digestOf(object), err
 }
 
-// heldDigest is the digest of a step in an archive as this version would write it. A version that knows fewer fields leaves out those
-// that say nothing; an archive that it wrote and could not note is of the same step all the same. Whatever says more than this version
-// does, or something else, or a field twice, has the digest of its own bytes.
+// heldDigest is the digest of a step in an archive as this version would write it. A version that knows fewer fields omits their empty
+// values; an archive that it wrote and could not record is of the same step all the same. A step with more content than this version
+// writes, or other content, or a field twice, has the digest of its own bytes.
 func heldDigest(object []byte) string {
 	var step v1alpha1.MotorStep
 	var was, is any
@@ -90,14 +90,14 @@ func heldDigest(object []byte) string {
 	return digestOf(again)
 }
 
-// read reads an object of a line as the API server does: a field that is there twice, or has its name in other letters, would let a
-// reader that takes the first one see another object than a reader that takes the last.
+// read reads an object of a line as the API server does. It refuses a field that is there twice, or has its name in other letters.
+// Otherwise a reader that takes the first one would see another object than a reader that takes the last.
 func read(object []byte, into any) error {
 	twice, err := strictjson.UnmarshalStrict(object, into, strictjson.DisallowDuplicateFields)
 	return errors.Join(append(twice, err)...)
 }
 
-// isPartOf reports whether a JSON value is another one, but for fields that are missing.
+// isPartOf reports whether a JSON value is another one, except for fields that are missing.
 func isPartOf(part, whole any) bool {
 	switch p := part.(type) {
 	case map[string]any:
@@ -119,7 +119,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind}
 }
 
-// lasting is what the metadata says about the object, and not about how it is stored.
+// lasting is the metadata about the object itself, and not about its storage.
 func lasting(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	l := metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, CreationTimestamp: m.CreationTimestamp,
@@ -133,8 +133,8 @@ func lasting(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return l
 }
 
-// Same reports whether the archive that was found is of what should be in it. It is nil, or wraps ErrDifferent and says
-// what differs first.
+// Same reports whether the found archive has the expected content. It returns nil, or an error that wraps ErrDifferent and names the first
+// difference.
 func (m *Manifest) Same(found *Manifest) error {
 	if !sameRun(m.Run, found.Run) {
 		return fmt.Errorf("%w: its first line is another run, or another end of this one", ErrDifferent)
@@ -150,7 +150,7 @@ func (m *Manifest) Same(found *Manifest) error {
 	return nil
 }
 
-// sameRun lets pass that somebody wrote, after the run had ended, what may be written then.
+// sameRun accepts changes of the run that a client may make after it has ended.
 func sameRun(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -159,7 +159,7 @@ func sameRun(a, b []byte) bool {
 	for i, data := range [][]byte{a, b} {
 		r := &runs[i]
 		var whole any
-		// What the type has as raw JSON is looked into by the second one alone.
+		// Only the second decoding checks the fields that the type has as raw JSON.
 		if read(data, r) != nil || read(data, &whole) != nil {
 			return false
 		}

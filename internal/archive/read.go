@@ -18,7 +18,7 @@ func Verify(r io.Reader, wantHead string) error {
 	return err
 }
 
-// Read checks a chain as Verify does and says what it holds.
+// Read checks a chain as Verify does and returns its content.
 func Read(r io.Reader, wantHead string) (Manifest, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	c := checker{prev: Genesis, held: Manifest{Steps: map[string]string{}}}
@@ -44,7 +44,7 @@ func Read(r io.Reader, wantHead string) (Manifest, error) {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads up to and with the next line feed, into buf if there is room.
+// readLine reads up to and with the next line feed, into buf if it is large enough.
 func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
 	buf = buf[:0]
 	for {

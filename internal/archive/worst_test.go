@@ -49,7 +49,7 @@ func TestWorst(t *testing.T) {
 	worst.Within(t, "a line without an end", bounds, func() { _ = Verify(strings.NewReader(strings.Repeat("[", 2*MaxLine)), "") })
 }
 
-// TestLongNamesAreNoObjects keeps what is remembered of a chain small, however many lines it has.
+// TestLongNamesAreNoObjects checks that the memory for a chain stays small, however many lines it has.
 func TestLongNamesAreNoObjects(t *testing.T) {
 	t.Parallel()
 	step := func(name string) [2]string {

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Writer writes the chain of a run. The same run and steps give the same bytes.
+// Writer writes the chain of a run. The same run and steps produce the same bytes.
 type Writer struct {
 	out  io.Writer
 	seq  int
@@ -44,7 +44,7 @@ func (w *Writer) Step(step *v1alpha1.MotorStep) error {
 	return w.write(KindStep, step.Name, object)
 }
 
-// Close ends the chain and says what it holds.
+// Close ends the chain and returns its content.
 func (w *Writer) Close() (Manifest, error) {
 	object, err := encode(closing{Steps: len(w.held.Steps), Head: w.prev})
 	if err != nil {

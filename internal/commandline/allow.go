@@ -8,19 +8,17 @@ import (
 	"strings"
 )
 
-// Disallowed says why an allowlist of patterns does not allow the line, "" if it does: every command that the line can run
-// must match one of the patterns.
+// Disallowed returns why an allowlist of patterns does not allow the line, "" if it does: every command that the line can run must match
+// one of the patterns.
 //
-// A pattern is the words of a command, separated by single spaces. They are compared one by one and in order, a star
-// standing for any text in one word. A star alone, as the last word, is any further arguments, also none; as the only
-// word it is any command. A word that is not static matches a star alone only, and no word at all matches a word out of
-// which several may come, but the last star. The name of a command must be as it is in the pattern: one with a slash
-// does not match one without, and a star in it stands for no slash.
+// A pattern is the words of a command, separated by single spaces. They are compared one by one and in order, a star standing for any text
+// in one word. A star alone, as the last word, is any further arguments, also none; as the only word it is any command. A word that is not
+// static matches a star alone only. A word that may expand to several words matches only a star at the end of the pattern. The name of a
+// command must be as it is in the pattern: one with a slash does not match one without, and a star in it stands for no slash.
 //
-// Everything counts that bash runs as a command, its builtins too. Programs that start others, such as env, xargs and
-// find, must match, and so must what they start. Assignments, conditions in [[ ]], arithmetic and redirections are
-// allowed, except for variables that may change what a name stands for. A file that a shell is to run must be named by the
-// pattern, without a star: bash * does not allow bash x.sh.
+// Every command counts that bash runs, its builtins too. Programs that start others, such as env, xargs and find, must match, and so must
+// the programs that they start. Assignments, conditions in [[ ]], arithmetic and redirections are allowed, except for variables that may
+// change the meaning of a name. The pattern must name a file that a shell is to run, without a star: bash * does not allow bash x.sh.
 func (l *List) Disallowed(patterns []string) string {
 	for why, told := range l.unmatched(patterns) {
 		if told {
@@ -31,8 +29,8 @@ func (l *List) Disallowed(patterns []string) string {
 	return ""
 }
 
-// unmatched returns the commands that match none of the patterns. One is not told if what runs cannot be told: then it is the reason for
-// that, with the command.
+// unmatched returns the commands that match none of the patterns. The second value is false if the command cannot be determined: then the
+// first one is the reason for that, with the command.
 func (l *List) unmatched(patterns []string) iter.Seq2[string, bool] {
 	split := make([][]string, 0, len(patterns))
 	for _, p := range patterns {

@@ -8,9 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bash evaluates the value of a variable in an arithmetic expression as an expression of its own, and runs the command
-// substitutions in the subscripts in it: after x='a[$(rm f)]' the line ((x)) removes a file. So what may come into an
-// arithmetic expression must be a number.
+// Bash evaluates the value of a variable in an arithmetic expression as an expression of its own, and runs the command substitutions in the
+// subscripts in it. After x='a[$(rm f)]' the line ((x)) removes a file. So every value in an arithmetic expression must be a number.
 
 // sum is an arithmetic expression in which variables are evaluated.
 type sum struct {
@@ -18,7 +17,7 @@ type sum struct {
 	text  string
 }
 
-// whyArithmetic is what is wrong with an expression whose variables may be no numbers.
+// whyArithmetic describes the problem of an expression whose variables may be no numbers.
 const whyArithmetic = "what bash evaluates as a number may be text with commands in it"
 
 // visitArithmetic notes the arithmetic expressions of a node.
@@ -70,7 +69,7 @@ func (p *parser) variableName(x syntax.TestExpr, src *source) {
 	}
 }
 
-// subscripts looks at what is evaluated in the expansion of a parameter.
+// subscripts checks the expressions in the expansion of a parameter.
 func (p *parser) subscripts(x *syntax.ParamExp, src *source) {
 	if !all(x.Index) {
 		p.arithmetic(x.Index, src)
@@ -150,8 +149,8 @@ func operand(part syntax.WordPart, s *sum) bool {
 	return false
 }
 
-// formula gathers the variables of an expression that is given as text. One with a subscript, a quote or a substitution
-// in it is not looked into.
+// formula gathers the variables of an expression that is passed as text. An expression with a subscript, a quote or a substitution in it is
+// not parsed.
 func (s *sum) formula(text string) bool {
 	if strings.ContainsAny(text, "[]$`\\\"'{}") {
 		return false
@@ -173,7 +172,7 @@ func assigns(op syntax.BinAritOperator) bool {
 	return false
 }
 
-// settleArithmetic judges the expressions when it is known what the line sets.
+// settleArithmetic judges the expressions when all variables that the line sets are known.
 func (p *parser) settleArithmetic() {
 	for _, s := range p.sums {
 		for _, name := range s.names {
@@ -191,8 +190,8 @@ var shellNumbers = map[string]bool{
 	"BASHPID": true, "SHLVL": true, "OPTIND": true, "COLUMNS": true, "LINES": true,
 }
 
-// isNumber reports whether a variable holds nothing but a number, if anything. Of those that the line does not set, bash sets
-// some itself, to text of the line for example.
+// isNumber reports whether a variable holds nothing but a number, if anything. Bash itself sets some of the variables that the line does
+// not set, to text of the line for example.
 func (p *parser) isNumber(name string) bool {
 	if number, set := p.names[name]; set {
 		return number

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// bash runs lines with the real bash, in which no program can be found: it says of each command what it would have run.
+// bash runs lines with the real bash, in which no program can be found: it reports each command that it would have run.
 type bash struct{ path, dir, prelude string }
 
 // handler writes to file descriptor 3 how many words a command has, and the words, with a NUL after each.
@@ -88,14 +88,14 @@ func (b *bash) run(t testing.TB, line string) [][]string {
 	return ran
 }
 
-// safe are the evasions that a real bash may be told to run here: they cannot start a program by its path.
+// safe are the evasions that a real bash may run here: they cannot start a program by its path.
 func safe() []string {
 	return slices.DeleteFunc(slices.Clone(evasions), func(line string) bool {
 		return strings.ContainsAny(line, "/~\x00") || strings.Contains(line, "hash") || strings.Contains(line, "-p ") || strings.Contains(line, "> >(")
 	})
 }
 
-// TestBashAgrees has the real bash run the evasions. What it runs must be in the list, or the line untold.
+// TestBashAgrees has the real bash run the evasions. Each command that it runs must be in the list, or the line must be undetermined.
 func TestBashAgrees(t *testing.T) {
 	t.Parallel()
 	b := newBash(t)
@@ -116,7 +116,7 @@ func TestBashAgrees(t *testing.T) {
 	}
 }
 
-// holds checks what bash ran against what is said of the line.
+// holds compares the commands that bash ran with the list of the line.
 func holds(t testing.TB, line string, ran [][]string) {
 	t.Helper()
 	l, err := Parse(line)
@@ -267,7 +267,7 @@ func (w *writer) line() string {
 	return s
 }
 
-// checked gives a line that writer wrote, or "" if it could do harm.
+// written returns a line of a writer, or "" if it could do harm.
 func written(next func(n int) int) string {
 	line := (&writer{next: next}).line()
 	if strings.Contains(strings.ReplaceAll(line, "/dev/null", ""), "/") {
@@ -276,7 +276,7 @@ func written(next func(n int) int) string {
 	return line
 }
 
-// TestBashAgreesOnRandomLines does the same with lines that nobody thought of.
+// TestBashAgreesOnRandomLines does the same with random lines.
 func TestBashAgreesOnRandomLines(t *testing.T) {
 	t.Parallel()
 	b := newBash(t)
@@ -321,7 +321,7 @@ func FuzzBash(f *testing.F) {
 	})
 }
 
-// FuzzParse has no line panic, or take long, and what is found hold together.
+// FuzzParse checks that no line panics, or takes long, and that its results are consistent.
 func FuzzParse(f *testing.F) {
 	for _, line := range evasions {
 		f.Add(line, "git push *")
@@ -349,7 +349,7 @@ func FuzzParse(f *testing.F) {
 		if allowed && l.Untold() != nil && l.Untold().Unknown != "" {
 			t.Errorf("%q is untold and allowed by %q", line, pattern)
 		}
-		// A rule for what a person must approve finds at least what an allowlist of the same pattern allows.
+		// A rule for a person's approval finds at least the commands that an allowlist of the same pattern allows.
 		if allowed && len(l.Commands) > 0 && pattern != "" && !strings.Contains(pattern, "/") && l.Named(pattern) == nil {
 			t.Errorf("%q is allowed by %q, and not named by it: %s", line, pattern, summary(l))
 		}

@@ -10,13 +10,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what is parsed. The text is hostile, and the process that parses it serves every tenant: what one line may cost
-// in memory, stack and time, times maxAtOnce, must be little beside what the process has. TestWorst measures it.
+// Bounds of the parser. The text is hostile, and the process that parses it serves every tenant. The cost of one line in memory, stack and
+// time, times maxAtOnce, must be small beside the resources of the process. TestWorst measures it.
 const (
 	// maxLine is the longest line, in bytes, with everything in it that is parsed as a line of its own. The tree of a line takes
 	// up to 400 bytes for each byte of it.
 	maxLine = 32 << 10
-	// maxLevels is the most places of a line at which the parser may call itself. Each takes up to 8 KiB of stack.
+	// maxLevels is the most positions of a line at which the parser may call itself. Each takes up to 8 KiB of stack.
 	maxLevels = 1 << 10
 	// maxNodes is how deep the tree of a line may be: a|b|c has no brackets, and a tree that is as deep as it is long.
 	maxNodes = 4 << 10
@@ -27,7 +27,7 @@ const (
 	// maxCommands is the most commands of a line, and maxWords the most words of them together.
 	maxCommands = 4096
 	maxWords    = 8192
-	// maxText is the most bytes of a command that are repeated to anybody.
+	// maxText is the most bytes of a command that are repeated in a message.
 	maxText = 200
 	// maxAtOnce is how many lines the process parses at the same time. Further ones wait: each takes milliseconds, so that
 	// a wait ends by itself and needs no context.
@@ -40,7 +40,7 @@ var (
 	errNUL     = errors.New("it has a NUL byte in it")
 )
 
-// slots has a place for each line that is parsed.
+// slots has a slot for each line that is parsed.
 var slots = make(chan struct{}, maxAtOnce)
 
 const (
@@ -56,8 +56,8 @@ var keywords = map[string]bool{
 	"function": true, "do": true, "then": true, "else": true,
 }
 
-// levels is at least how deep the parser calls itself for the line. It looks at no quotes and no comments: where these end is
-// what a parser must tell.
+// levels is at least how deep the parser calls itself for the line. It ignores quotes and comments: only a parser can determine where these
+// end.
 func levels(line string) int {
 	counted := openers
 	if hasArithmetic(line) {

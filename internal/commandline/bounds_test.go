@@ -11,10 +11,10 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// mostOfALine is what the worst line may take. Under the race detector frames and allocations are larger.
+// mostOfALine is the most that the worst line may take. Under the race detector frames and allocations are larger.
 var mostOfALine = worst.Cost{Stack: worst.Race * 8 << 20, Heap: worst.Race * 24 << 20, Time: 20 * time.Second}
 
-// units are what lines are made of that are deep, or long, or both.
+// units are the parts of lines that are deep, or long, or both.
 var units = []string{
 	"a", "a|", "a&&", "a||", "a;", "a&", "a\n", "\n", "x ", "1 ", "eval &", "a;a|", "! ", "!", "if ", "while ", "until ", "for ", "for x in a;do ", "time ", "time a|", "select ",
 	"coproc ", "coproc x ", "case a in a)", "[[ ", "[[ ! ", "((", "((!", "(((", "$((", "$((1+", "(", "{ ", "$(", "$(if ", "`", "\"$(", "\"${a:-", "${a", "${a:", "${a:-", "${a[", "${!a", "a[",
@@ -43,7 +43,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestDeepIsUntold has lines that nest without a bracket be told only as far as they were looked into.
+// TestDeepIsUntold has lines that nest without a bracket be determined only as far as they were parsed.
 func TestDeepIsUntold(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -90,7 +90,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// FuzzBounds has no line panic, hang or take more than it may, and none be allowed that nothing could be told of.
+// FuzzBounds checks that no line panics, hangs or exceeds its bounds, and that no undetermined line is allowed.
 func FuzzBounds(f *testing.F) {
 	for _, line := range evasions {
 		f.Add(line)

@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// command adds a command, and what it runs by its arguments.
+// command adds a command, and the commands that it runs by its arguments.
 func (p *parser) command(list []Word, c call) {
 	if len(list) == 0 || p.full {
 		return
@@ -160,7 +160,7 @@ func unary(args []Word, i int) bool {
 	return i > 0 && args[i-1].Static && len(args[i-1].Text) == 2 && args[i-1].Text[0] == '-'
 }
 
-// set looks at the options of the shell: some change what is an assignment, or what the programs get.
+// set checks the options of the shell: some change what is an assignment, or what the programs get.
 func (p *parser) set(args []Word) {
 	for i, w := range args {
 		switch {
@@ -194,7 +194,7 @@ func join(args []Word) (string, bool) {
 	return strings.Join(list, " "), true
 }
 
-// trap adds what a trap runs.
+// trap adds the commands that a trap runs.
 func (p *parser) trap(args []Word, c call) {
 	if len(args) > 0 && args[0].Text == "--" {
 		args = args[1:]
@@ -224,11 +224,11 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"bash", "sh", "dash", "ash", "rbash", "ksh", "mksh"}, name)
 }
 
-// shell adds what a shell runs that is started by its name.
+// shell adds the commands of a shell that is started by its name.
 func (p *parser) shell(added Command, args []Word, c call) {
 	langs := []syntax.LangVariant{syntax.LangBash}
 	if name := base(added.Words[0].Text); name != "bash" && name != "rbash" {
-		// What [[ and (( mean is not the same for all of them.
+		// The shells differ in the meaning of [[ and ((.
 		langs = append(langs, syntax.LangPOSIX)
 	}
 	operands, isLine, ok := shellOptions(args)
@@ -247,7 +247,7 @@ func (p *parser) shell(added Command, args []Word, c call) {
 	p.add(added)
 }
 
-// shellOptions takes the options of a shell off its arguments. isLine says that the first operand is a line to run.
+// shellOptions takes the options of a shell off its arguments. isLine is true if the first operand is a line to run.
 func shellOptions(args []Word) (operands []Word, isLine, ok bool) {
 	for len(args) > 0 {
 		text := args[0].Text
@@ -277,7 +277,7 @@ func shellOptions(args []Word) (operands []Word, isLine, ok bool) {
 	return nil, isLine, true
 }
 
-// input adds what a shell runs that reads its standard input: a static here-document, or unknown commands.
+// input adds the commands of a shell that reads its standard input: a static here-document, or unknown commands.
 func (p *parser) input(c call, langs []syntax.LangVariant) {
 	var line *syntax.Word
 	told := true

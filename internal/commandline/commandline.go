@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commandline tells from a bash command line which commands it can run, without running anything.
+// Package commandline determines which commands a bash command line can run, without running anything.
 //
-// It looks for commands wherever bash does: in pipelines, lists, subshells, conditions, loops, functions, in command and
-// process substitutions anywhere, in what a shell, eval or trap is told to run, and in what env, xargs, find and their
-// like start. What cannot be told from the line, a command whose name comes out of a variable for example, is in the list
-// as unknown. It says nothing of what a program does by itself: a Makefile, a Python program, a hook of git.
+// It looks for commands wherever bash does: in pipelines, lists, subshells, conditions, loops, functions, in command and process
+// substitutions anywhere, in the arguments of a shell, eval or trap, and in the commands that env, xargs, find and their like start. A
+// command that cannot be determined from the line, for example because its name comes out of a variable, is in the list as unknown. The
+// package does not consider the actions of a program itself: a Makefile, a Python program, a hook of git.
 //
 // There are two ways to match commands with patterns, and each errs to its safe side. An allowlist is strict: see
 // List.Disallowed, and List.NotHarmless for the one that is built in. A rule about what a person must approve is loose: see
@@ -22,21 +22,21 @@ import (
 // List is every command that a line can run.
 type List struct {
 	Commands []Command
-	// Unsure says why a name may stand for something else than the program or builtin of that name, "" if nothing speaks for
-	// it: the line defines a function, for example, or sets PATH.
+	// Unsure is why a name may stand for something else than the program or builtin of that name: the line defines a function, for example, or
+	// sets PATH. It is "" if there is no such reason.
 	Unsure string
 }
 
-// Command is a simple command, or the place of one that nobody can tell before it runs.
+// Command is a simple command, or a position whose command cannot be determined before it runs.
 type Command struct {
 	// Words are the name and the arguments. There is none if the command is unknown.
 	Words []Word
-	// Unknown says why it cannot be told what runs, "" if it can.
+	// Unknown is why the command cannot be determined, "" if it can.
 	Unknown string
-	// Input says that only the file of a command's standard input is unknown. No command runs by it, but bash makes a connection of a file
+	// Input is true if only the file of a command's standard input is unknown. No command runs by it, but bash makes a connection of a file
 	// below /dev/tcp, and a program can write to it.
 	Input bool
-	// Script says that the command makes a shell run a file: it is told, and what the file does is not.
+	// Script is true if the command makes a shell run a file: the command is known, and the commands in the file are not.
 	Script bool
 	// file is the word that names the file.
 	file int
@@ -48,15 +48,14 @@ type Command struct {
 type Word struct {
 	// Text is the word, if it is static.
 	Text string
-	// Static says that the word is the same whenever the line is run.
+	// Static is true if the word is the same whenever the line is run.
 	Static bool
-	// Many says of a word that is not static that none, one or more words may come out of it.
+	// Many is true if a word that is not static may expand to none, one or more words.
 	Many bool
 }
 
-// Parse returns every command that bash can run when it is told to run the line. An error means that nothing can be told of
-// the line at all: it is no line of bash, or one that takes more to parse than a line may. Whoever asks what the line may do
-// has to take it for dangerous then.
+// Parse returns every command that bash can run when it runs the line. It returns an error if nothing is known about the line: it is not a
+// line of bash, or one that takes more to parse than a line may. A caller must then take the line for dangerous.
 func Parse(line string) (List, error) {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -74,13 +73,13 @@ type parser struct {
 	list List
 	// parsed is how many bytes have been parsed, levels how many levels they may have, words how many words the commands have.
 	parsed, levels, words int
-	// full says that the line has more commands or words than are told.
+	// full is true if the line has more commands or words than the list has.
 	full bool
 	// names are the variables that the line sets: true if all of their values are numbers.
 	names map[string]bool
-	// anyName says that the line may set any variable.
+	// anyName is true if the line may set any variable.
 	anyName bool
-	// sums are the places where a variable is evaluated as an arithmetic expression.
+	// sums are the positions where a variable is evaluated as an arithmetic expression.
 	sums []sum
 	// kept are the variables that are declared without a value.
 	kept []string
@@ -154,7 +153,7 @@ func (p *parser) within(line string, c call, langs ...syntax.LangVariant) {
 	}
 }
 
-// add adds a command. Of a line with too many nothing more is told.
+// add adds a command. If a line has too many, further commands are not listed.
 func (p *parser) add(c Command) {
 	if p.full {
 		return
@@ -167,7 +166,7 @@ func (p *parser) add(c Command) {
 	p.list.Commands = append(p.list.Commands, c)
 }
 
-// unknown adds a command that cannot be told.
+// unknown adds a command that cannot be determined.
 func (p *parser) unknown(why, text string) { p.add(Command{Unknown: why, Text: text}) }
 
 // unsure notes why names cannot be relied on. The first reason is kept.

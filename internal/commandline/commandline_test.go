@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// summary writes the commands of a line: words that are not static as $, or as $* if they may be several, the unknown as
-// "?", and a script with "!" before it.
+// summary writes the commands of a line. Words that are not static are $, or $* if they may be several; the unknown are "?", and a script
+// has "!" before it.
 func summary(l List) string {
 	out := make([]string, 0, len(l.Commands))
 	for _, c := range l.Commands {

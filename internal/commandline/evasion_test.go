@@ -210,7 +210,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestNotHarmless has what is plainly harmless be told from everything else.
+// TestNotHarmless has plainly harmless lines distinguished from all others.
 func TestNotHarmless(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -248,7 +248,7 @@ func TestEffort(t *testing.T) {
 			began := time.Now()
 			l, err := Parse(strings.Repeat(unit, size/len(unit)) + "\ngit push")
 			if err != nil {
-				continue // What cannot be told is not let through either.
+				continue // A line that cannot be determined is not let through either.
 			}
 			outside := l.NotHarmless()
 			told := l.Unsure == "" && l.Untold() == nil

@@ -54,7 +54,7 @@ func literals(file *syntax.File) spans {
 			s[i] = true
 		}
 	}
-	// What is left out of a tree that is too deep counts as no literal text, which errs to the safe side.
+	// The omitted part of a tree that is too deep counts as no literal text, which errs to the safe side.
 	inspect(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Lit:

@@ -9,19 +9,19 @@ import (
 
 // Named finds a command that the pattern names, nil if there is none. It errs to the side of finding one.
 //
-// A command is named if it has the words of the pattern in their order, whatever else it has: "git push *" names
-// git -C dir push --tags, and /usr/bin/git push. The first word of the pattern is compared with the last part of the name
-// of the program, which may be any word of the command, so that it does not matter what starts the program. Options of
-// the pattern may stand anywhere after it: short ones count letter by letter whatever else is in their cluster, and the
-// long ones that begin with the same letter count for them; long ones may be abbreviated. The value of an option is
-// compared only if the pattern gives one. Words that are not static match anything.
+// A command is named if it has the words of the pattern in their order, whatever else it has: "git push *" names git -C dir push --tags,
+// and /usr/bin/git push. The first word of the pattern is compared with the last part of the name of the program. The program may be any
+// word of the command, so that the wrapper that starts it does not matter. Options of the pattern may stand anywhere after it. Short ones
+// count letter by letter, regardless of other letters in their cluster. A long option that begins with the same letter counts for a short
+// one. Long options may be abbreviated. The value of an option is compared only if the pattern has one. Words that are not static match
+// anything.
 //
-// Of what cannot be told nothing is found here: see Untold.
+// Named finds nothing in commands that cannot be determined: see Untold.
 func (l *List) Named(pattern string) *Command {
 	words := strings.Split(pattern, " ")
 	for i := range l.Commands {
 		c := &l.Commands[i]
-		// What the words after a later one have, those after the first have too.
+		// If the words after a later match have the rest, so do those after the first match.
 		j := slices.IndexFunc(c.Words, func(w Word) bool { return w.Static && matchText(words[0], base(w.Text)) })
 		if j >= 0 && names(words[1:], c.Words[j+1:]) {
 			return c
@@ -30,8 +30,8 @@ func (l *List) Named(pattern string) *Command {
 	return nil
 }
 
-// Untold finds a command of which it cannot be told what runs, nil if there is none: one that is unknown, or a script. A standard input that
-// is unknown runs nothing.
+// Untold finds a command that cannot be determined, nil if there is none: one that is unknown, or a script. A standard input that is
+// unknown runs nothing.
 func (l *List) Untold() *Command {
 	for i := range l.Commands {
 		if c := &l.Commands[i]; c.Unknown != "" && !c.Input || c.Script {
@@ -120,8 +120,8 @@ func hasValue(value string, words []Word) bool {
 	return len(words) > 0 && (!words[0].Static || matchText(value, words[0].Text))
 }
 
-// hasLong reports whether the words have a long option, "name" or "name=value", also if it is abbreviated or, without a
-// value, given by its first letter.
+// hasLong reports whether the words have a long option, "name" or "name=value". The option may be abbreviated or, without a value, be only
+// its first letter.
 func hasLong(pattern string, words []Word) bool {
 	name, value, valued := strings.Cut(pattern, "=")
 	for i, w := range words {

@@ -19,9 +19,8 @@ const (
 	exported
 )
 
-// setName notes that a variable is set. Many variables of a program's environment make it run other programs, and PATH
-// and its like do so with the shell: only names with a lower-case letter are taken for the line's own, and a few for
-// harmless.
+// setName records that a variable is set. Many variables of a program's environment make it run other programs, and PATH and its like do so
+// with the shell. So only names with a lower-case letter count as the line's own, and a few as harmless.
 func (p *parser) setName(name string, s scope) {
 	switch {
 	case harmless(name):
@@ -41,7 +40,7 @@ func (p *parser) setForCommand(name string) {
 	p.setNumber(name, false)
 }
 
-// setNumber notes whether what a variable is set to is a number.
+// setNumber records whether the value of a variable is a number.
 func (p *parser) setNumber(name string, number bool) {
 	if before, set := p.names[name]; set {
 		number = number && before
@@ -64,7 +63,7 @@ func (p *parser) setWord(w Word, s scope) {
 func (p *parser) assign(a *syntax.Assign, s scope) {
 	p.setName(a.Name.Value, s)
 	if a.Naked {
-		// It keeps what it had, which the environment may have given it.
+		// It retains its former value, which may come from the environment.
 		p.kept = append(p.kept, a.Name.Value)
 	}
 	p.setNumber(a.Name.Value, a.Naked || a.Array == nil && numeric(a.Value))
@@ -76,7 +75,7 @@ func harmless(name string) bool {
 		slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "CI", "TERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"}, name)
 }
 
-// runsText reports whether bash runs what the variable holds, or what is in the file that it names.
+// runsText reports whether bash runs the text of the variable, or the file that it names.
 func runsText(name string) bool {
 	return strings.HasPrefix(name, "BASH_FUNC_") || slices.Contains([]string{"BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS"}, name)
 }

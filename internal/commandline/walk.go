@@ -32,7 +32,7 @@ func (p *parser) walk(n syntax.Node, src *source) {
 	}
 }
 
-// visit adds what one node runs. It says whether the nodes within it are to be visited.
+// visit adds the commands that one node runs. It reports whether the nodes within it are to be visited.
 func (p *parser) visit(n syntax.Node, src *source) bool {
 	switch x := n.(type) {
 	case *syntax.Stmt:
@@ -42,7 +42,7 @@ func (p *parser) visit(n syntax.Node, src *source) bool {
 	case *syntax.TestDecl:
 		p.unknown("it is a test of Bats", src.of(x))
 	case *syntax.CoprocClause:
-		// The parser does not tell its name from an assignment.
+		// The parser does not distinguish its name from an assignment.
 		p.unknown("what coproc runs is not looked into", src.of(x))
 	case *syntax.WordIter:
 		p.setName(x.Name.Value, plain)
@@ -88,7 +88,7 @@ func (p *parser) statement(s *syntax.Stmt, src *source) {
 	}
 }
 
-// redirect looks at a redirection. What is in a quoted here-document is text, and not visited.
+// redirect checks a redirection. The content of a quoted here-document is text, and not visited.
 func (p *parser) redirect(r *syntax.Redirect, src *source) bool {
 	if r.N != nil && strings.ContainsAny(r.N.Value, "{") {
 		name := strings.Trim(r.N.Value, "{}")
@@ -121,7 +121,7 @@ func (p *parser) redirect(r *syntax.Redirect, src *source) bool {
 	return true
 }
 
-// whyRedirect is what is wrong with a redirection to a word that is not static.
+// whyRedirect describes the problem of a redirection to a word that is not static.
 const whyRedirect = "where it redirects to cannot be told"
 
 // duplicates notes a redirection such as >&$fd. It duplicates a descriptor if the variable holds a number or "-". Bash
@@ -147,8 +147,8 @@ func bare(x *syntax.ParamExp) bool {
 	return !x.Excl && !x.Length && !x.Width && !x.IsSet && x.Index == nil && x.Slice == nil && x.Repl == nil && x.Names == 0 && x.Exp == nil
 }
 
-// settleDescriptors judges the redirections when it is known what the line sets. A variable that the line does not set
-// may hold anything that the environment gave it.
+// settleDescriptors judges the redirections when all variables that the line sets are known. A variable that the line does not set may have
+// any value of the environment.
 func (p *parser) settleDescriptors() {
 	for _, d := range p.descriptors {
 		if p.anyName || !p.names[d.names[0]] || slices.Contains(p.kept, d.names[0]) {
@@ -157,8 +157,8 @@ func (p *parser) settleDescriptors() {
 	}
 }
 
-// delimiter reports whether the end of a here-document is given in quotes, so that nothing in it is expanded. It is not ok
-// if it is not a plain word.
+// delimiter reports whether the delimiter of a here-document is quoted, so that nothing in it is expanded. It is not ok if it is not a
+// plain word.
 func delimiter(w *syntax.Word) (quoted, ok bool) {
 	if len(w.Parts) != 1 {
 		return false, false
@@ -189,12 +189,12 @@ func delimiter(w *syntax.Word) (quoted, ok bool) {
 	})
 }
 
-// substitution looks at a command substitution. What is in it is visited after it.
+// substitution checks a command substitution. Its content is visited after it.
 func (p *parser) substitution(x *syntax.CmdSubst, src *source) {
 	if !x.Backquotes {
 		return
 	}
-	// Within backquotes backslashes are taken off first, and what then stands there is parsed.
+	// Bash first removes backslashes within backquotes, and parses the resulting text.
 	if text := src.of(x); strings.ContainsAny(text, `\`) || strings.Contains(text, "<<") {
 		p.unknown("backslashes and here-documents within backquotes cannot be told", text)
 	}
@@ -278,7 +278,7 @@ func numeric(w *syntax.Word) bool {
 	return true
 }
 
-// counts reports whether a parameter is a number by what it is: ${#x}, $#, $?, $$ and $!.
+// counts reports whether a parameter is a number by definition: ${#x}, $#, $?, $$ and $!.
 func counts(x *syntax.ParamExp) bool {
 	if x.Length {
 		return true

@@ -48,7 +48,7 @@ func resolve(w *syntax.Word) Word {
 type resolver struct {
 	text         strings.Builder
 	static, many bool
-	// open says that a bracket was opened that is not quoted.
+	// open is true if a bracket was opened that is not quoted.
 	open bool
 }
 
@@ -105,7 +105,7 @@ func (r *resolver) unquoted(s string, first bool) {
 // quoted adds text in double quotes, where a backslash counts before a few characters only.
 func (r *resolver) quoted(q *syntax.DblQuoted) {
 	if q.Dollar {
-		// What comes out depends on the locale.
+		// The result depends on the locale.
 		r.static = false
 	}
 	for _, part := range q.Parts {
@@ -143,8 +143,7 @@ func all(index syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// braces reports whether bash may make several words out of one with braces, {a,b} or {1..9}. Where it would not, saying so
-// does no harm.
+// braces reports whether bash may make several words out of one with braces, {a,b} or {1..9}. A false positive does no harm.
 func braces(w *syntax.Word) bool {
 	var opened, separated, closed bool
 	for _, part := range w.Parts {
@@ -180,7 +179,7 @@ func ansiC(s string) (string, bool) {
 	return b.String(), true
 }
 
-// simpleEscapes are the characters after a backslash in $'…', and at the same place what they stand for.
+// simpleEscapes are the characters after a backslash in $'…', and at the same index their values.
 const (
 	simpleEscapes = `abeEfnrtv\'"?`
 	simpleMeaning = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"

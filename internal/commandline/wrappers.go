@@ -15,7 +15,7 @@ type wrapper struct {
 	long string
 	// operands is how many operands come before the command.
 	operands int
-	// assigns says that NAME=VALUE may come before the command.
+	// assigns is true if NAME=VALUE may come before the command.
 	assigns bool
 }
 
@@ -74,7 +74,7 @@ func startsOthers(name string) bool {
 		"zsh fish csh tcsh nu pwsh powershell xonsh elvish"), name)
 }
 
-// cut takes what is the wrapper's own off the words. It is not ok if it cannot be told where that ends.
+// cut removes the wrapper's own arguments from the words. It is not ok if their end cannot be determined.
 func (w *wrapper) cut(words []Word) (rest []Word, ok bool) {
 	rest, ok = w.cutOptions(words)
 	for range w.operands {
@@ -140,7 +140,7 @@ func (w *wrapper) option(text string) (takesNext, known bool) {
 	return false, true
 }
 
-// wrapped adds what a program starts that its arguments name.
+// wrapped adds the commands of a program that starts those in its arguments.
 func (p *parser) wrapped(name string, w *wrapper, args []Word, c call) {
 	if c.wrappers > maxWrappers {
 		p.unknown("it is nested too deep", c.text)
@@ -183,8 +183,8 @@ func (p *parser) assignsOf(own []Word) {
 	}
 }
 
-// xargs returns the command that xargs starts: what it reads takes the place of a mark, or comes at the end. It is not ok
-// if the mark cannot be told.
+// xargs returns the command that xargs starts: its input replaces a mark, or comes at the end. It is not ok if the mark cannot be
+// determined.
 func xargs(own, rest []Word) (started []Word, ok bool) {
 	mark := ""
 	for i, w := range own {
@@ -208,7 +208,7 @@ func xargs(own, rest []Word) (started []Word, ok bool) {
 	return append(slices.Clone(rest), many), true
 }
 
-// replaceMark puts a word in the place of those that have the mark in them.
+// replaceMark replaces the words that have the mark in them with another word.
 func replaceMark(list []Word, mark string, by Word) []Word {
 	out := slices.Clone(list)
 	for i, w := range out {

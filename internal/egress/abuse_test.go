@@ -52,7 +52,7 @@ func TestLingeringCounts(t *testing.T) {
 			t.Fatalf("%s, %s", a.phrase, a.reason)
 		}
 	}
-	// Both are still read from. Who comes now has not even sent a head.
+	// Both are still read from. The new client has not even sent a head.
 	if a := w.dial().answer("CONNECT"); a.reason != "too_many_connections" {
 		t.Errorf("%s, %s", a.phrase, a.reason)
 	}
@@ -81,7 +81,7 @@ func TestMisuseBehindNoise(t *testing.T) {
 	}
 }
 
-// What was left out is counted in the log when the proxy ends.
+// Omitted lines are counted in the log when the proxy ends.
 func TestOmittedAtTheEnd(t *testing.T) {
 	w := httpsWorld(t, nil)
 	for range 40 {
@@ -118,7 +118,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// Nothing of what a host sends unasked comes into the process's log.
+// No unsolicited bytes of a host come into the process's log.
 func TestUnaskedBytes(t *testing.T) {
 	var out lines
 	log.SetOutput(&out)

@@ -9,10 +9,10 @@
 //	CONNECT: 200 ─► ClientHello names the same host ─► dial the judged address ─► tunnel, or Terminator
 //	http://:                                           dial the judged address ─► one request, one answer
 //
-// Each arrow is a refusal with a Reason of its own, a metric and an audit line. One allowlist.Host is what is looked up,
-// resolved, dialed, compared with the server name and logged: no second parser sees the client's bytes.
+// Each arrow is a refusal with a Reason of its own, a metric and an audit line. The same allowlist.Host is looked up, resolved, dialed,
+// compared with the server name and logged: no second parser sees the client's bytes.
 //
-// The package knows no Kubernetes: who may pass is in Grants, which somebody else fills.
+// The package does not depend on Kubernetes: Grants holds which clients may pass, and its caller fills it.
 package egress
 
 import (
@@ -34,26 +34,26 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Target is where a client wants to go, and what allows it.
+// Target is the destination of a client, and the rule that allows it.
 type Target struct {
 	Host allowlist.Host
 	Port uint16
 	Rule allowlist.Rule
 }
 
-// DialFunc opens a connection to the host of a Target. Its addresses were resolved and judged once, when the client was let
-// in; the judgement is repeated with what is forbidden now. Each call counts as a connection of the run while it is open.
+// DialFunc opens a connection to the host of a Target. Its addresses were resolved and judged once, when the client was let in; the
+// judgement is repeated with the addresses that are forbidden now. Each call counts as a connection of the run while it is open.
 type DialFunc func(ctx context.Context) (net.Conn, error)
 
 // Terminator serves a connection that the client believes to be TLS to a Target.
 type Terminator interface {
-	// Serve speaks for the host until the client or the grant ends it: ctx is done and conn is closed when the grant does not
-	// allow the connection any more. The ClientHello was looked at before: it names the host, and conn gives it once more.
-	// Serve closes conn, and does not return before everything it started has ended.
+	// Serve acts as the host until the client or the grant ends it: ctx is done and conn is closed once the grant does not allow the
+	// connection any more. The ClientHello was checked before: it names the host, and conn replays it. Serve closes conn, and does not return
+	// before everything it started has ended.
 	Serve(ctx context.Context, conn net.Conn, target Target, s *Session, dial DialFunc) error
 }
 
-// Reporter tells people of a refusal. It must not block.
+// Reporter reports a refusal to people. It must not block.
 type Reporter interface {
 	Denied(g *grant.Grant, d Denial)
 }
@@ -67,14 +67,14 @@ type Denial struct {
 	Credential string
 }
 
-// Config says what a Server works with.
+// Config holds the dependencies and limits of a Server.
 type Config struct {
-	// Grants holds who may pass. Required.
+	// Grants holds which clients may pass. Required.
 	Grants *Grants
 	// Ready reports whether the grants and the forbidden prefixes were read. Everything is refused until it is true. Nil: always.
 	Ready func() bool
-	// ForbiddenPrefixes gives the addresses of the cluster, which are refused besides all special ones. While it is nil or gives
-	// nil, everything is refused; an empty list is an answer.
+	// ForbiddenPrefixes returns the addresses of the cluster, which are refused besides all special ones. While it is nil or returns nil,
+	// everything is refused; an empty list is a valid result.
 	ForbiddenPrefixes func() []netip.Prefix
 
 	// Resolver is asked for addresses. Nil: the resolver of the system, or DNSServer.
@@ -85,7 +85,7 @@ type Config struct {
 	Dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	// Terminator serves hosts that a credential is bound to. While it is nil they are refused.
 	Terminator Terminator
-	// Reporter is told of refusals that are somebody's doing: the misuse of a credential and a token from the wrong Pod. May be nil.
+	// Reporter receives refusals that a client has caused: the misuse of a credential and a token from the wrong Pod. May be nil.
 	Reporter Reporter
 
 	// Now is the clock for grants and limits. Nil: time.Now.
@@ -95,20 +95,20 @@ type Config struct {
 	// Registerer gets the metrics. Nil: they are not shown.
 	Registerer prometheus.Registerer
 
-	// Limits bound what a run and a client may use. Zero fields mean the defaults.
+	// Limits bound the resources that a run and a client may use. Zero fields mean the defaults.
 	Limits Limits
 	// Timeouts bound every wait. Zero fields mean the defaults.
 	Timeouts Timeouts
 }
 
-// Limits bound what a run and a client may use.
+// Limits bound the resources that a run and a client may use.
 type Limits struct {
 	// Connections is how many connections a run has open at once (64).
 	Connections int
 	// Requests is how many requests a run makes within a minute, and at once (600).
 	Requests int
-	// Names is how many host names a run asks for within a minute that it did not ask for before (60). It bounds what can be
-	// told to the DNS servers of a host by the names below a wildcard.
+	// Names is how many new host names a run may resolve within a minute (60). It bounds the data that a run can send to the DNS servers of a
+	// host in the names below a wildcard.
 	Names int
 	// Bytes is how much a run moves within an hour, both directions together (8 GiB).
 	Bytes int64
@@ -132,7 +132,7 @@ type Timeouts struct {
 	Head time.Duration
 	// Hello is how long a ClientHello may take (10 s).
 	Hello time.Duration
-	// Grant is how long a token that nobody knows yet is waited for, because a watch lags behind (2 s).
+	// Grant is how long a connection with an unknown token waits for its grant, because a watch lags behind (2 s).
 	Grant time.Duration
 	// Resolve is how long a name may take (10 s).
 	Resolve time.Duration
@@ -140,7 +140,7 @@ type Timeouts struct {
 	Dial time.Duration
 	// Idle is how long a connection may be open on which nothing moves (5 min).
 	Idle time.Duration
-	// Grace is how long open connections go on after the server was told to stop (20 s).
+	// Grace is how long open connections go on after the server began to stop (20 s).
 	Grace time.Duration
 	// Sweep is how often expired grants are looked for (1 s).
 	Sweep time.Duration

@@ -22,10 +22,10 @@ var (
 	errHelloTooLarge = errors.New("the ClientHello is too long")
 )
 
-// readHello reads a ClientHello, in however many records and segments it comes, and compares the host it names with the one
-// that the client asked for. All that was read is given back. crypto/tls does the reading: it refuses a hello that has an
-// extension twice or names two hosts, and a name that ends with a dot. Whoever ends the connection closes conn: to watch a
-// context that can end here, too, would take a goroutine for each connection.
+// readHello reads a ClientHello, in however many records and segments it comes, and compares the host it names with the one that the client
+// asked for. It returns all bytes that it read. crypto/tls does the reading: it refuses a hello that has an extension twice or names two
+// hosts, and a name that ends with a dot. A caller that ends the connection closes conn: watching a context here as well would take a
+// goroutine for each connection.
 func readHello(ctx context.Context, conn io.Reader, want allowlist.Host) (read []byte, reason Reason) {
 	rec := &recorder{from: conn}
 	var name string
@@ -60,7 +60,7 @@ func judgeName(name string, want allowlist.Host) Reason {
 	return ""
 }
 
-// recorder is a connection that keeps what is read from it, up to maxHello, and on which nothing can be sent.
+// recorder is a connection that records the bytes read from it, up to maxHello, and on which nothing can be sent.
 type recorder struct {
 	from io.Reader
 	read bytes.Buffer
@@ -84,7 +84,7 @@ func (*recorder) SetDeadline(time.Time) error      { return nil }
 func (*recorder) SetReadDeadline(time.Time) error  { return nil }
 func (*recorder) SetWriteDeadline(time.Time) error { return nil }
 
-// Alerts of TLS that say what was refused, to a client that could not read an answer in HTTP.
+// TLS alerts with the reason of a refusal, for a client that could not read an answer in HTTP.
 const (
 	alertAccessDenied     = 49
 	alertInternalError    = 80
@@ -108,7 +108,7 @@ func alertFor(why Reason) []byte {
 	return []byte{alert, 3, 3, 0, 2, fatal, description}
 }
 
-// prefixed is a connection that gives some bytes once more before its own.
+// prefixed is a connection that replays some bytes before its own.
 type prefixed struct {
 	net.Conn
 	pre []byte

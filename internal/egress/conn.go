@@ -73,8 +73,8 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fetching is the host's side of a connection that a Terminator serves. It counts what the host sends, also what the client
-// never gets to see of it.
+// fetching is the host's side of a connection that a Terminator serves. It counts all bytes that the host sends, also those that the client
+// never sees.
 type fetching struct {
 	net.Conn
 	x *exchange
@@ -91,8 +91,8 @@ func (c *fetching) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answering is a connection to a host that is not heard before it was asked. An http.Transport writes what comes unasked to
-// the process's log, and that is what a host likes: a credential, or lines that look like others.
+// answering is a connection to a host that is not read before a request was sent. An http.Transport writes unsolicited bytes to the
+// process's log, and the host chooses them: a credential, or lines that look like others.
 type answering struct {
 	net.Conn
 	once  sync.Once

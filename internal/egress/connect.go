@@ -20,8 +20,8 @@ const established = "HTTP/1.1 200 Connection established\r\n\r\n"
 // piece is how much a tunnel moves before its bytes are counted. A run can go over its limit by two pieces a connection.
 const piece = 4 << 20
 
-// connect serves CONNECT. The name is resolved and judged before the client is told to go on, so that it gets an answer that
-// it can read. The host is dialed when the ClientHello has named it: an allowed host sees nothing of what is refused.
+// connect serves CONNECT. The name is resolved and judged before the client gets the 200, so that a refused client gets an answer that it
+// can read. The host is dialed only after the ClientHello has named it: an allowed host sees nothing of a refused connection.
 func (x *exchange) connect(ctx context.Context, bound bool) {
 	s := x.server
 	if bound && s.terminator == nil {
@@ -148,8 +148,8 @@ func (t *tunnel) copy(dst, src net.Conn, d direction) error {
 	}
 }
 
-// move waits until something comes, and moves at most a piece. io.Copy is not given the waiting: it holds a pipe of the kernel
-// for as long as it waits, and a user who is not root gets small ones after the first 64, with which all tunnels are slow.
+// move waits until bytes arrive, and moves at most one piece. The wait is not left to io.Copy, which holds a kernel pipe for as long as it
+// waits. A user who is not root gets small pipes after the first 64, and all tunnels are slow with those.
 func (t *tunnel) move(dst, src net.Conn) (int64, error) {
 	if err := src.SetReadDeadline(time.Now().Add(t.wake)); err != nil {
 		return 0, err
@@ -157,7 +157,7 @@ func (t *tunnel) move(dst, src net.Conn) (int64, error) {
 	if err := readable(src); err != nil {
 		return 0, err
 	}
-	// Only reading has a deadline: what is in the kernel's pipe when a write is broken off would be lost.
+	// Only reading has a deadline: bytes in the kernel's pipe would be lost when a write is broken off.
 	if err := src.SetReadDeadline(time.Now().Add(min(t.wake, lull))); err != nil {
 		return 0, err
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Reason says why something was refused or ended. It is a label of metrics: the set is closed.
+// Reason is why a request was refused or a connection ended. It is a label of metrics: the set is closed.
 type Reason string
 
-// What a client did wrong.
+// Reasons for malformed or contradictory requests of a client.
 const (
 	// ReasonBadRequest: the request is not one that can be read in one way only.
 	ReasonBadRequest Reason = "bad_request"
@@ -34,19 +34,19 @@ const (
 	ReasonTLSRequired Reason = "tls_required"
 )
 
-// Who is asking.
+// Reasons about the identity of the client.
 const (
 	ReasonNoToken      Reason = "no_token"
 	ReasonUnknownToken Reason = "unknown_token"
 	// ReasonWrongSource: the token is right, and comes from an address that is not its Pod's.
 	ReasonWrongSource Reason = "wrong_source"
-	// ReasonExpired: nobody renewed the grant.
+	// ReasonExpired: the grant was not renewed in time.
 	ReasonExpired Reason = "grant_expired"
 	// ReasonRevoked: the grant is gone, or does not allow the host any more.
 	ReasonRevoked Reason = "revoked"
 )
 
-// What is asked for.
+// Reasons about the destination and the use of a credential.
 const (
 	// ReasonNotAllowed: no rule of the run allows the host and port.
 	ReasonNotAllowed Reason = "domain_not_allowed"
@@ -68,7 +68,7 @@ const (
 const (
 	// ReasonCredentialPlaintext: a credential or its handle was sent without TLS.
 	ReasonCredentialPlaintext Reason = "credential_plaintext"
-	// ReasonCredentialMisuse: a handle was sent to a host, or in a place, that it is not for.
+	// ReasonCredentialMisuse: a handle was sent to a host, or in a slot, that it is not for.
 	ReasonCredentialMisuse Reason = "credential_misuse"
 	// ReasonCredentialInvalid: the credential's value is too short, or has characters that no request may carry; it was not sent.
 	ReasonCredentialInvalid Reason = "credential_invalid"
@@ -89,9 +89,9 @@ const (
 
 // Not the client's doing.
 const (
-	// ReasonNotReady: the proxy does not know yet what is forbidden.
+	// ReasonNotReady: the proxy does not know the forbidden addresses yet.
 	ReasonNotReady Reason = "not_ready"
-	// ReasonResolve: the name has no address, or the DNS server did not say.
+	// ReasonResolve: the name has no address, or the DNS server did not answer.
 	ReasonResolve Reason = "dns_failed"
 	// ReasonDial: no address of the host could be reached.
 	ReasonDial Reason = "dial_failed"
@@ -130,7 +130,7 @@ func (r Reason) status() int {
 	}
 }
 
-// phrases say in a few words what was refused; %s is the domain. Many clients show nothing else.
+// phrases describe a refusal in a few words; %s is the domain. Many clients show nothing else.
 var phrases = map[Reason]string{
 	ReasonNotAllowed:          "Domain %s is not allowed",
 	ReasonAddress:             "The address of %s is not allowed",
@@ -168,7 +168,7 @@ func (r Reason) phrase() string {
 	return "Refused"
 }
 
-// advice says what can be done, for the one who reads the body: a model.
+// advice returns what the reader of the body, a model, can do.
 func (r Reason) advice() string {
 	switch r {
 	case ReasonNotAllowed:
@@ -212,7 +212,7 @@ func (r Reason) proxyError() string {
 	}
 }
 
-// reported reports whether people are told: the reasons that come of what a run does and not of how the network is.
+// reported reports whether people see the reason: one that comes from what a run does, and not from the state of the network.
 func (r Reason) reported() bool {
 	switch r {
 	case ReasonWrongSource, ReasonNotAllowed, ReasonAddress, ReasonNotTLS, ReasonNoServerName, ReasonServerName,
@@ -224,13 +224,13 @@ func (r Reason) reported() bool {
 	}
 }
 
-// Misuse reports whether a refusal is about a credential or a token in the wrong place: what must not go under in others.
+// Misuse reports whether a refusal is about a credential or a token in the wrong slot. Such a refusal must not be lost among others.
 func (r Reason) Misuse() bool {
 	return r == ReasonWrongSource || r == ReasonUpstreamTLS || strings.HasPrefix(string(r), "credential_")
 }
 
-// Body is the body of the answer to what is refused, for the one who reads it: a model. The domain, and the name of a
-// credential, are left out if they are empty.
+// Body is the body of the answer to a refused request, for its reader: a model. The domain, and the name of a credential, are omitted if
+// they are empty.
 func (r Reason) Body(domain, credential, message string) []byte {
 	body, err := json.Marshal(struct {
 		Error      Reason `json:"error"`

@@ -16,7 +16,7 @@ import (
 // dialTries is how many addresses of a host are tried.
 const dialTries = 4
 
-// newResolver makes the resolver of Go itself: the one of the C library may ask elsewhere than for what it was asked.
+// newResolver makes the resolver of Go itself: the one of the C library may look up other names than the given one.
 func newResolver(server string) (*net.Resolver, error) {
 	r := &net.Resolver{PreferGo: true}
 	if server == "" {
@@ -33,12 +33,12 @@ func newResolver(server string) (*net.Resolver, error) {
 }
 
 func dialTCP(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	// Only a literal address is given: the dialer has nothing to look up.
+	// The dialer gets a literal address only: it has nothing to look up.
 	return (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
 }
 
-// resolve asks once for the addresses of the host and judges all of them. One that is forbidden refuses the name: whoever
-// mixes them in hopes that the other one is dialed.
+// resolve looks up the addresses of the host once and judges all of them. One forbidden address refuses the whole name: an attacker mixes
+// it with others in the hope that the proxy dials the forbidden one.
 func (x *exchange) resolve(ctx context.Context) ([]netip.Addr, Reason) {
 	s := x.server
 	if reason := x.session.run.usage.name(s.now(), x.target.Host); reason != "" {
@@ -98,7 +98,7 @@ func (x *exchange) dial(ctx context.Context, addrs []netip.Addr) (net.Conn, Reas
 	return nil, ReasonDial
 }
 
-// errRefused is what a Terminator gets for a connection that was refused.
+// errRefused is the error of a Terminator for a connection that was refused.
 var errRefused = errors.New("the egress proxy refused the connection")
 
 // dialer opens connections to the host for a Terminator. Each counts for the run's limits until it is closed, and ends with ctx;

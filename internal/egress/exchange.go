@@ -29,7 +29,7 @@ const (
 	toClient direction = "to_client"
 )
 
-// exchange is one connection of a client, and what became of it.
+// exchange is one connection of a client, and its outcome.
 type exchange struct {
 	server *Server
 	client net.Conn
@@ -44,15 +44,15 @@ type exchange struct {
 	target  Target
 	session *Session
 
-	// sent and received are what the client sent and was sent.
+	// sent and received are the numbers of bytes from and to the client.
 	sent, received atomic.Int64
-	// known says that the connection is counted as its run's from now on.
+	// known counts the connection as its run's from now on.
 	known func()
 
 	mu sync.Mutex
 	// fetched is what hosts sent to a Terminator, charged what of their answers counted for the run's limit.
 	fetched, charged int64
-	// address is what was dialed, or what was refused because it is of the class.
+	// address is the dialed address, or the one that was refused because it is of the class.
 	address netip.Addr
 	class   string
 }
@@ -64,7 +64,7 @@ func (x *exchange) reached(a netip.Addr, class string) {
 	x.address, x.class = a, class
 }
 
-// moved counts bytes, and says whether the run may move more.
+// moved counts bytes, and reports whether the run may move more.
 func (x *exchange) moved(d direction, n int64) bool {
 	if n <= 0 {
 		return true
@@ -79,13 +79,14 @@ func (x *exchange) moved(d direction, n int64) bool {
 	return x.session.run.usage.moved(x.server.now(), n)
 }
 
-// fetch counts bytes that a host sent to a Terminator, and says whether the run may move more.
+// fetch counts bytes that a host sent to a Terminator, and reports whether the run may move more.
 func (x *exchange) fetch(n int64) bool {
 	return x.session.run.usage.moved(x.server.now(), x.charge(n))
 }
 
-// charge returns what an answer costs more than was charged before. An answer is charged once, as long as it came or as long
-// as it went on, whichever is more: what a Terminator does not pass on was moved all the same, and what was packed grows.
+// charge returns the part of an answer's cost that was not charged before. An answer is charged once, by the bytes that came from the host
+// or the bytes that went to the client, whichever is more. Bytes that a Terminator does not pass on were moved all the same, and a packed
+// answer grows when it is unpacked.
 func (x *exchange) charge(fetched int64) int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -105,7 +106,7 @@ func (x *exchange) refuse(why Reason) {
 	x.write(x.answer(why))
 }
 
-// abort ends a connection to which 200 was said already, and records why.
+// abort ends a connection to which 200 was sent already, and records why.
 func (x *exchange) abort(why Reason) {
 	x.record(x.denial(why))
 	if alert := alertFor(why); alert != nil {
@@ -121,8 +122,8 @@ func (x *exchange) write(b []byte) {
 	}
 }
 
-// linger says that nothing more comes, and reads what the client still sends. A connection that is closed with bytes unread
-// is reset, and the client may never see the end of the answer.
+// linger closes the write side, and reads what the client still sends. A connection that is closed with bytes unread is reset, and the
+// client may never see the end of the answer.
 func (x *exchange) linger() {
 	_ = x.client.SetDeadline(time.Now().Add(answerTimeout))
 	if half, ok := x.client.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
@@ -130,8 +131,8 @@ func (x *exchange) linger() {
 	}
 }
 
-// record tells of a refusal: a metric, the Reporter if it is about a run, and an audit line. Lines are bounded; what is
-// left out is counted in a line later.
+// record reports a refusal: by a metric, to the Reporter if it is about a run, and in an audit line. The number of lines is bounded; a
+// later line counts those that were omitted.
 func (x *exchange) record(d Denial) {
 	s := x.server
 	s.metrics.requests.WithLabelValues("deny", string(d.Reason)).Inc()
@@ -174,8 +175,8 @@ func (x *exchange) finished(why Reason) {
 	x.audit(attrs...)
 }
 
-// audit writes a line. All it has is what the operator wrote, what was parsed here, and numbers: nothing of it is longer than
-// a name, and nothing is what a client sent.
+// audit writes a line. Its content is text of the operator, parsed values, and numbers: no part of it is longer than a name, and none is
+// raw input of a client.
 func (x *exchange) audit(attrs ...slog.Attr) {
 	line := make([]slog.Attr, 0, 12+len(attrs))
 	if x.session != nil {

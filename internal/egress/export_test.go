@@ -19,7 +19,7 @@ func ReadHello(r io.Reader, name string) ([]byte, Reason) {
 	return readHello(context.Background(), r, h)
 }
 
-// RedactorOf returns what a run's connections share.
+// RedactorOf returns the redactor that a run's connections share.
 func RedactorOf(g *Grants, runUID string) *redact.Redactor { return g.runs[runUID].values.redactor() }
 
 // FormerOf returns how many values of earlier grants are remembered of a run, and how long they are together.

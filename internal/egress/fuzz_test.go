@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 )
 
-// FuzzRequest sends bytes to the proxy as a client with a token, for which "<token>" stands. Whatever they are, no name but the one
-// that is allowed is asked for, and only its address is dialed.
+// FuzzRequest sends bytes to the proxy as a client with a token, for which "<token>" stands. For all bytes, no name but the allowed one is
+// resolved, and only its address is dialed.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		connectTo("example.org:443"), connectTo("evil.test:443"), connectTo("example.org.:443"), connectTo("EXAMPLE.org:443"),
@@ -109,7 +109,7 @@ func (f resolverFunc) LookupNetIP(_ context.Context, _, name string) ([]netip.Ad
 	return f(name), nil
 }
 
-// FuzzClientHello reads bytes as a ClientHello. One that is accepted has the name in it, and is given back as it came.
+// FuzzClientHello reads bytes as a ClientHello. One that is accepted has the name in it, and is returned as it came.
 func FuzzClientHello(f *testing.F) {
 	for _, name := range []string{"example.org", "evil.test", ""} {
 		hello := plainHello(name)
@@ -134,7 +134,7 @@ func FuzzClientHello(f *testing.F) {
 	})
 }
 
-// handshake is what is in the records.
+// handshake is the content of the records.
 func handshake(records []byte) []byte {
 	var out []byte
 	for len(records) >= 5 {

@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 )
 
-// Grants holds what the sandboxes may reach now, in memory. It is safe for concurrent use.
+// Grants holds the current grants of the sandboxes, in memory. It is safe for concurrent use.
 //
 // A connection is opened and a grant is changed under the same lock: none slips through between a lookup and a revocation.
 type Grants struct {
@@ -32,10 +32,10 @@ type Grants struct {
 	changed chan struct{}
 }
 
-// run is what is known of a run. Grants.mu guards all of it; usage is not replaced once it was made.
+// run is the state of a run. Grants.mu guards all of it; usage is not replaced once it was made.
 type run struct {
 	policy
-	// gone says that the grant was removed. Nothing brings it back: a new grant is a new run.
+	// gone is true if the grant was removed. Nothing restores it: a new grant is a new run.
 	gone  bool
 	links map[*link]struct{}
 	usage *usage
@@ -47,9 +47,9 @@ type policy struct {
 	rules allowlist.List
 	// bound are the hosts that a credential is for.
 	bound allowlist.List
-	// held finds what the sandbox has of credentials, however it is encoded: the run's handles, and the values that are exposed to it.
+	// held finds the credentials that the sandbox has, in every encoding: the run's handles, and the values that are exposed to it.
 	held *redact.Redactor
-	// values are what the handles stand for.
+	// values are the values of the handles.
 	values *values
 }
 
@@ -57,13 +57,13 @@ type policy struct {
 type link struct {
 	host allowlist.Host
 	port uint16
-	// bound says that a credential was bound to the host when the connection was opened.
+	// bound is true if a credential was bound to the host when the connection was opened.
 	bound bool
 	// end closes the connection at once. It does not block.
 	end func(Reason)
 }
 
-// NewGrants makes an empty set: nobody may pass.
+// NewGrants makes an empty set, which lets no client pass.
 func NewGrants(now func() time.Time) *Grants {
 	if now == nil {
 		now = time.Now
@@ -121,7 +121,7 @@ func (g *Grants) Remove(runUID string) {
 	endAll(over, ReasonRevoked)
 }
 
-// Expire closes the connections of grants that nobody renewed in time. The grants stay: a renewal makes them count again.
+// Expire closes the connections of grants that were not renewed in time. The grants stay: a renewal makes them valid again.
 func (g *Grants) Expire() {
 	now := g.now()
 	g.mu.Lock()
@@ -166,7 +166,7 @@ func endAll(links []*link, why Reason) {
 	}
 }
 
-// find returns the run that a token is for. The run is given with ReasonExpired and ReasonWrongSource too, for the audit.
+// find returns the run that a token is for. The run is returned with ReasonExpired and ReasonWrongSource too, for the audit.
 func (g *Grants) find(tokenHash string, source netip.Addr) (*run, policy, Reason) {
 	now := g.now()
 	g.mu.Lock()
@@ -193,8 +193,8 @@ func (g *Grants) count(r *run, limits Limits) {
 	}
 }
 
-// await is find for a token whose grant may be under way: the sandbox learns its token at the moment that the grant is
-// written, and the watch that brings it here lags behind.
+// await is find for a token whose grant may not have arrived yet. The sandbox learns its token at the moment that the grant is written, and
+// the watch that delivers the grant to the proxy lags behind.
 func (g *Grants) await(ctx context.Context, tokenHash string, source netip.Addr) (*run, policy, Reason) {
 	for {
 		g.mu.Lock()
@@ -212,7 +212,7 @@ func (g *Grants) await(ctx context.Context, tokenHash string, source netip.Addr)
 	}
 }
 
-// enter registers an open connection, if the grant that counts now allows it. It gives the rule that does.
+// enter registers an open connection, if the current grant allows it. It returns the rule that does.
 func (g *Grants) enter(r *run, tokenHash string, l *link) (allowlist.Rule, Reason) {
 	now := g.now()
 	g.mu.Lock()
@@ -278,7 +278,7 @@ func read(gr *grant.Grant) (policy, error) {
 	switch {
 	case gr.CA != nil:
 		if _, err := tls.X509KeyPair(gr.CA.Cert, gr.CA.Key); err != nil {
-			// The error is not passed on: it may show what it could not read, and that is a key.
+			// The error is not passed on: it may show the text that it could not read, and that is a key.
 			return policy{}, errors.New("certificate and key of the CA cannot be read, or do not belong together")
 		}
 	case len(p.bound) > 0:

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must come. Everything is on this machine and takes milliseconds.
+	// patience is how long a test waits for an event that must come. Everything is on this machine and takes milliseconds.
 	patience = 20 * time.Second
 	runUID   = "uid-1"
 )
@@ -181,7 +181,7 @@ func (c *client) answer(method string) answer {
 	return a
 }
 
-// raw sends a whole request and gives the answer.
+// raw sends a whole request and returns the answer.
 func (w *world) raw(request string) answer {
 	w.t.Helper()
 	c := w.dial()

@@ -21,7 +21,7 @@ const (
 	maxFields = 128
 )
 
-// kind is what a request wants.
+// kind is the kind of a request.
 type kind int
 
 const (
@@ -34,7 +34,7 @@ const (
 type request struct {
 	kind   kind
 	method string
-	// old says that the client speaks HTTP/1.0.
+	// old is true if the client speaks HTTP/1.0.
 	old    bool
 	header http.Header
 	host   allowlist.Host
@@ -45,9 +45,9 @@ type request struct {
 	length int64
 }
 
-// readHead reads until the empty line that ends a head. It gives the head and what came after it. A line that ends with LF
-// alone is refused as soon as it is seen: where programs disagree about the end of a line, a second request hides. Before a
-// head takes more than firstHead bytes, room asks for the others.
+// readHead reads until the empty line that ends a head. It returns the head and the bytes after it. A line that ends with LF alone is
+// refused as soon as it is seen: a second request can hide where programs disagree about the end of a line. Before a head takes more than
+// firstHead bytes, room is asked for the rest.
 func readHead(conn io.Reader, room func(bytes int) bool) (head, rest []byte, reason Reason) {
 	buf := make([]byte, 0, firstHead)
 	for at := 0; ; {
@@ -114,7 +114,7 @@ func parseHead(head []byte) (*request, Reason) {
 // field adds a header line.
 func (r *request) field(line string) bool {
 	name, value, ok := strings.Cut(line, ":")
-	// A line that begins with a space goes on with the line before it, for some; no token begins with one.
+	// Some programs take a line that begins with a space as a continuation of the line before it; no token begins with one.
 	if !ok || !isToken(name) {
 		return false
 	}
@@ -153,7 +153,7 @@ func (r *request) framing() bool {
 	return true
 }
 
-// target reads what the request is for, and compares it with the Host header.
+// target reads the target of the request, and compares it with the Host header.
 func (r *request) target(target string) Reason {
 	host, hasHost := r.header["Host"]
 	if !hasHost && !r.old {

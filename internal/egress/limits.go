@@ -19,15 +19,15 @@ const (
 	denyLines, denyBurst = 5, 30
 	// lineAlways is how often a refusal has a line whatever the bounds are, for each reason.
 	lineAlways = time.Minute
-	// oneHead is what the largest head holds beyond its first bytes.
+	// oneHead is the size of the largest head beyond its first bytes.
 	oneHead = maxHead - firstHead
-	// reserve is the part of what the heads of all sources may hold, as 1/reserve of it, that sources with more than one head leave.
+	// reserve is the share, as 1/reserve, of the total for the heads of all sources that sources with more than one head must not use.
 	reserve = 2
-	// omittedFor is how long a count of lines that were left out may wait for its own line.
+	// omittedFor is how long a count of lines that were omitted may wait for its own line.
 	omittedFor = 10 * time.Second
 )
 
-// usage counts what a run uses. It is safe for concurrent use.
+// usage counts the resources that a run uses. It is safe for concurrent use.
 type usage struct {
 	requests *rate.Limiter
 	names    *rate.Limiter
@@ -95,8 +95,8 @@ func (u *usage) leave() {
 	u.open--
 }
 
-// moved counts bytes that have been moved, and says whether more may be. They count also if they were too many, so that a
-// new connection does not begin with what the last one was refused.
+// moved counts bytes that have been moved, and reports whether more may be. They count also if they were too many, so that a new connection
+// does not start with the bytes that the last one was refused.
 func (u *usage) moved(now time.Time, n int64) bool {
 	if n <= 0 {
 		return true
@@ -105,8 +105,8 @@ func (u *usage) moved(now time.Time, n int64) bool {
 	return r.OK() && r.DelayFrom(now) == 0
 }
 
-// lineLimit bounds the lines of one run, and counts those that were left out. Misuse has a bound of its own: whoever is
-// refused often enough for something harmless would otherwise hide what matters.
+// lineLimit bounds the lines of one run, and counts the omitted ones. Misuse has a bound of its own: otherwise a run with many harmless
+// refusals would hide the ones that matter.
 type lineLimit struct {
 	ordinary, misuse *rate.Limiter
 
@@ -114,7 +114,7 @@ type lineLimit struct {
 	// written is when each reason last had a line that the bounds did not matter for.
 	written map[Reason]time.Time
 	omitted map[Reason]int
-	// since is when the first of omitted was left out.
+	// since is when the first line of omitted was dropped.
 	since time.Time
 }
 
@@ -147,7 +147,7 @@ func (l *lineLimit) allow(now time.Time, why Reason) bool {
 	return ok
 }
 
-// take returns how many lines were left out, by reason, and begins anew. It gives nothing while the count is younger than age.
+// take returns how many lines were omitted, by reason, and resets the count. It returns nil while the count is younger than age.
 func (l *lineLimit) take(now time.Time, age time.Duration) map[Reason]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +159,7 @@ func (l *lineLimit) take(now time.Time, age time.Duration) map[Reason]int {
 	return omitted
 }
 
-// sources counts the connections of each source address that have not shown who they are.
+// sources counts the connections of each source address that have not authenticated.
 type sources struct {
 	maxOpen, maxWaiting, maxTotal int
 	maxHeld, maxHeldTotal         int
@@ -177,7 +177,7 @@ func newSources(l Limits) *sources {
 	return &sources{maxOpen: l.Unauthenticated, maxWaiting: l.Waiting, maxTotal: l.Total, maxHeld: l.Heads, maxHeldTotal: l.TotalHeads, each: map[netip.Addr]*source{}}
 }
 
-// enter counts a new connection; known and leave must follow if it gives true.
+// enter counts a new connection and reports whether it may go on; if it returns true, known and leave must follow.
 func (s *sources) enter(a netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,9 +194,9 @@ func (s *sources) enter(a netip.Addr) bool {
 	return true
 }
 
-// hold counts bytes that a connection between enter and known reads before it says who it is, and reports whether it may:
-// heads without an end cost the proxy memory that no run pays for. known gives them back. A part of what there is for all sources is for those
-// that hold no more than one head: some that hold all they may leave the others that.
+// hold counts bytes that a connection between enter and known reads before it authenticates, and reports whether it may: heads without an
+// end cost the proxy memory that no run pays for. known releases them. A share of the total for all sources is reserved for sources that
+// hold no more than one head. A few sources that hold their maximum cannot take that share.
 func (s *sources) hold(a netip.Addr, bytes int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *sources) hold(a netip.Addr, bytes int) bool {
 	return true
 }
 
-// known says that a connection is counted as its run's from now on, or ended. It held so many bytes.
+// known counts a connection as its run's from now on, or as ended. The connection held so many bytes.
 func (s *sources) known(a netip.Addr, held int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +232,8 @@ func (s *sources) leave() {
 	s.total--
 }
 
-// wait reports whether one more connection of the address may wait for its grant; waited must follow if it gives true. Only a
-// connection between enter and known asks.
+// wait reports whether one more connection of the address may wait for its grant; if it returns true, waited must follow. Only a connection
+// between enter and known calls it.
 func (s *sources) wait(a netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// omissions knows whose lines were left out, so that their count is written even if nothing of the run follows. It holds
-// one entry for each run that was refused too often of late.
+// omissions knows whose lines were omitted, so that their count is written even if nothing of the run follows. It holds one entry for each
+// run that was refused too often of late.
 type omissions struct {
 	mu sync.Mutex
 	of map[*lineLimit]*grant.Grant
@@ -42,7 +42,7 @@ func (o *omissions) take(now time.Time, age time.Duration) map[*grant.Grant]map[
 	return counts
 }
 
-// writeOmitted writes a line for each run and reason of which lines were left out.
+// writeOmitted writes a line for each run and reason of which lines were omitted.
 func (s *Server) writeOmitted(age time.Duration) {
 	for g, omitted := range s.omitted.take(s.now(), age) {
 		log := s.log

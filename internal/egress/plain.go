@@ -29,7 +29,7 @@ var hopByHop = []string{
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Expect", "Host", "Http2-Settings", "Forwarded",
 }
 
-// plain serves a request for http://. There is one for each connection, so that what follows it is never read as another.
+// plain serves a request for http://. There is one for each connection, so that bytes after it are never read as another request.
 func (x *exchange) plain(ctx context.Context, req *request, bound bool) {
 	if reason := x.judgePlain(req, bound); reason != "" {
 		x.refuse(reason)
@@ -56,7 +56,7 @@ func (x *exchange) plain(ctx context.Context, req *request, bound bool) {
 	x.finished(whyEnded(ctx, x.forward(out, &timed{Conn: up, idle: x.server.timeouts.Idle}, req.old)))
 }
 
-// judgePlain refuses what may not go over a connection that anybody on the way can read.
+// judgePlain refuses requests that must not go over an unencrypted connection, which anyone on the path can read.
 func (x *exchange) judgePlain(req *request, bound bool) Reason {
 	_, upgrade := req.header["Upgrade"]
 	switch {
@@ -148,7 +148,7 @@ func (x *exchange) outgoing(ctx context.Context, req *request) (*http.Request, e
 	return out, nil
 }
 
-// continued tells the client to send the body when it is asked for.
+// continued sends 100 Continue to the client when the body is first read.
 type continued struct {
 	io.ReadCloser
 	client io.Writer
@@ -165,7 +165,7 @@ func (c *continued) Read(p []byte) (int, error) {
 	return c.ReadCloser.Read(p)
 }
 
-// passedOn is a header without what is about one connection.
+// passedOn is a header without the fields that are about one connection.
 func passedOn(h http.Header) http.Header {
 	out := h.Clone()
 	for _, name := range named(h) {

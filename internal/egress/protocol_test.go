@@ -18,7 +18,7 @@ import (
 
 const host = "Host: example.org\r\n"
 
-// plainWorld has example.org:80 allowed, and a server there that says what it got.
+// plainWorld has example.org:80 allowed, and a server there that reports the requests that it got.
 func plainWorld(t *testing.T) (*world, chan *http.Request) {
 	w := newWorld(t, nil)
 	w.allow("example.org:80", "example.org", "example.org:8080")

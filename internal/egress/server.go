@@ -18,8 +18,8 @@ import (
 const (
 	// acceptPause is how long nothing is accepted after that failed, for want of file descriptors.
 	acceptPause = 50 * time.Millisecond
-	// maxRefusing is how many clients over the limits are told so at once. An answer takes as long as its client likes, up to
-	// some seconds; the others are reset.
+	// maxRefusing is how many clients over the limits get an answer at once. An answer takes as long as its client likes, up to some seconds;
+	// the others are reset.
 	maxRefusing = 32
 )
 
@@ -40,9 +40,9 @@ type Server struct {
 	limits   Limits
 	timeouts Timeouts
 	sources  *sources
-	// refusing has a place for each client over the limits that is answered all the same.
+	// refusing has a slot for each client over the limits that is answered all the same.
 	refusing chan struct{}
-	// unknown bounds the audit lines about clients that nobody knows.
+	// unknown bounds the audit lines about unknown clients.
 	unknown *lineLimit
 	omitted omissions
 }
@@ -82,8 +82,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve serves the clients of a listener, which it closes. When ctx is done it accepts nobody any more, gives open
-// connections Timeouts.Grace to end, closes those that are left, and returns nil.
+// Serve serves the clients of a listener, which it closes. When ctx is done it accepts no more clients, allows open connections
+// Timeouts.Grace to end, closes the remaining ones, and returns nil.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	var serving, helpers sync.WaitGroup
@@ -149,8 +149,8 @@ func (s *Server) welcome(base context.Context, conn net.Conn, serving *sync.Wait
 	}
 }
 
-// guard closes the connection when what serves it has ended. A panic ends one connection, and not the proxy for all. What
-// it was about is not logged, only where it was: its text may have a client's bytes in it.
+// guard closes the connection when the function that serves it has ended. A panic ends one connection, and not the proxy for all clients.
+// The log has the position of the panic and not its text, which may have a client's bytes in it.
 func (s *Server) guard(ctx context.Context, x *exchange, serve func()) {
 	defer x.client.Close()
 	defer func() {
@@ -175,7 +175,7 @@ func callers() []string {
 	}
 }
 
-// sweep ends what expired, and writes what was left out, for as long as there are connections.
+// sweep closes expired connections, and logs the omitted lines, for as long as there are connections.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(s.timeouts.Sweep)
 	defer tick.Stop()
@@ -233,7 +233,7 @@ func (s *Server) serve(base context.Context, x *exchange) {
 	x.dispatch(ctx, req)
 }
 
-// admit finds out who is asking, and counts the request.
+// admit identifies the client, and counts the request.
 func (x *exchange) admit(ctx context.Context, req *request) Reason {
 	if !x.server.isReady() {
 		return ReasonNotReady
@@ -244,7 +244,7 @@ func (x *exchange) admit(ctx context.Context, req *request) Reason {
 	return x.session.Request()
 }
 
-// isReady reports whether it is known what is forbidden.
+// isReady reports whether the forbidden addresses are known.
 func (s *Server) isReady() bool {
 	return (s.ready == nil || s.ready()) && s.prefixes != nil && s.prefixes() != nil
 }
@@ -262,7 +262,7 @@ func (x *exchange) dispatch(ctx context.Context, req *request) {
 		return
 	}
 	defer leave()
-	// Not before the run counts it: one that lingers over its refusal must count for somebody.
+	// The run counts the connection first: one that lingers over its refusal must count against a run.
 	x.known()
 	if req.kind == kindConnect {
 		x.connect(ctx, l.bound)
@@ -296,7 +296,7 @@ func (e endError) Error() string { return "the connection was ended: " + string(
 
 func ended(why Reason) error { return endError{why} }
 
-// whyEnded returns the reason that a connection was ended for, or otherwise if nobody ended it.
+// whyEnded returns the reason that a connection was ended for, or otherwise if it was not ended deliberately.
 func whyEnded(ctx context.Context, otherwise Reason) Reason {
 	if e, ok := errors.AsType[endError](context.Cause(ctx)); ok {
 		return e.why

@@ -15,10 +15,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 )
 
-// Session is one authenticated connection's view of its run. Of a Session only Grant need be set: without the rest it has no
-// limits and tells nobody.
+// Session is one authenticated connection's view of its run. Only Grant is required: without the other fields a Session has no limits and
+// reports to no one.
 type Session struct {
-	// Grant is what the connection was let in by. It is never changed; see Current.
+	// Grant is the grant by which the connection was let in. It is never changed; see Current.
 	Grant *grant.Grant
 
 	exchange *exchange
@@ -41,8 +41,8 @@ func (s *Session) Current() *grant.Grant {
 	return p.grant
 }
 
-// Redactor takes out the values that the run's grant has now and those that it had before. Whoever asks for it after Current
-// gets one that knows the values of that.
+// Redactor removes the values that the run's grant has now and those that it had before. A caller that asks for it after Current gets one
+// that knows the values of that grant.
 func (s *Session) Redactor() *redact.Redactor {
 	if s.exchange == nil {
 		return (*values)(nil).with(valuesOf(s.Grant)).redactor()
@@ -59,7 +59,7 @@ func (s *Session) Request() Reason {
 	return s.run.usage.request(s.exchange.server.now())
 }
 
-// Used says that a credential was sent to the host; its name is in the audit line of the connection.
+// Used records that a credential was sent to the host; its name is in the audit line of the connection.
 func (s *Session) Used(credential string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Session) Deny(d Denial) {
 	}
 }
 
-// identify finds out who is asking. The run is also given with refusals that are about its token.
+// identify finds the run of the client. The run is also returned with refusals that are about its token.
 func (x *exchange) identify(ctx context.Context, header http.Header) Reason {
 	token, ok := proxyToken(header)
 	if !ok {
@@ -104,7 +104,7 @@ func (x *exchange) identify(ctx context.Context, header http.Header) Reason {
 	return reason
 }
 
-// proxyToken takes the token out of Proxy-Authorization. What cannot be one of ours is not looked up.
+// proxyToken extracts the token from Proxy-Authorization. A text that cannot be one of our tokens is not looked up.
 func proxyToken(header http.Header) (string, bool) {
 	scheme, encoded, _ := strings.Cut(header.Get("Proxy-Authorization"), " ")
 	if !strings.EqualFold(scheme, "Basic") {
@@ -122,7 +122,7 @@ func proxyToken(header http.Header) (string, bool) {
 	return token, err == nil && len(raw) == tokenBytes
 }
 
-// tokenBytes is the length of what grant.Token encodes.
+// tokenBytes is the number of bytes that grant.Token encodes.
 const tokenBytes = 32
 
 // sourceOf returns the address of a connection's other end, which is the invalid one if it has none.

@@ -172,7 +172,7 @@ func TestEarlyBytes(t *testing.T) {
 	}
 }
 
-// sink lets an address lead to a listener that gives all that one connection sends.
+// sink lets an address lead to a listener that returns all that one connection sends.
 func (w *world) sink(at string) <-chan []byte {
 	w.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -195,7 +195,7 @@ func (w *world) sink(at string) <-chan []byte {
 	return got
 }
 
-// terminator notes what it is given, and answers one request.
+// terminator records its arguments, and answers one request.
 type terminator struct {
 	cert tls.Certificate
 	got  chan egress.Target

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An idle tunnel that kept a pipe of the kernel would take from all others what a user may have of them.
+// An idle tunnel that held a kernel pipe would take the user's allowance of pipes from all others.
 func TestIdleTunnelHoldsNoPipe(t *testing.T) {
 	const tunnels = 20
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,9 +17,9 @@ const (
 	maxFormerBytes = 1 << 20
 )
 
-// values are those of a run's credentials, with those that they had before: a host may still show what it was sent before
-// a rotation. They do not change. A Redactor has many times the size of its values; there is one for all connections of
-// the run, made when the first of them needs it, and it stays the same while grants are only renewed.
+// values are those of a run's credentials, with their former values: a host may still show a value that it was sent before a rotation. They
+// do not change. A Redactor has many times the size of its values, so all connections of the run share one. The first connection that needs
+// it makes it, and it stays the same while grants are only renewed.
 type values struct {
 	// now are those of the grant, former those before.
 	now, former []redact.Secret
@@ -40,7 +40,7 @@ func valuesOf(g *grant.Grant) []redact.Secret {
 			}
 		}
 	}
-	// Of the same text in two credentials the one that is it names it.
+	// If a text is one credential's whole value and a part of another's, the redaction names the first one.
 	return append(whole, parts...)
 }
 

@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// TestWorst has what a sandbox sends before it is answered take no more than the proxy has for each of its connections.
+// TestWorst checks that the requests of a sandbox before an answer take no more than the proxy has for each of its connections.
 func TestWorst(t *testing.T) {
 	most := worst.Cost{Stack: worst.Race << 20, Heap: worst.Race << 20, Time: 20 * time.Second}
 	for name, head := range hostileHeads() {
@@ -55,7 +55,7 @@ func hostileHeads() map[string]string {
 	}
 }
 
-// hostileHellos are messages that are as long as the proxy reads them, and one that says it is longer.
+// hostileHellos are messages that are as long as the proxy reads them, and one that announces a greater length.
 func hostileHellos() map[string][]byte {
 	// 16 KiB with the heads of records and the message around them.
 	const most = 16<<10 - 256

@@ -17,10 +17,10 @@ const minUser = 16
 // placeholders are what services want for a password beside a token that is the user. They are in every manual.
 var placeholders = []string{"x-oauth-basic", "x-token-auth", "x-access-token", "api", "token", "x"}
 
-// Parts returns what must be hidden of a credential for a slot: the value itself, which comes first, and of user:password what
-// a host shows alone. That is the password, and the user if it is 16 bytes or longer, or if the password is none that could
-// be a secret, so that the user is the key. The parts are slices of value. Those shorter than MinLength are given too: New
-// leaves them out.
+// Parts returns the texts of a credential for a slot that must be hidden. The first is the value itself. Of user:password there are also
+// the parts that a host shows alone: the password, and the user if it is 16 bytes or longer. The user is hidden as well if the password
+// cannot be a secret, so that the user is the key. The parts are slices of value. Parts shorter than MinLength are returned too: New omits
+// them.
 func Parts(slot string, value []byte) [][]byte {
 	parts := [][]byte{value}
 	user, password, ok := bytes.Cut(value, []byte(":"))

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// spelling says how a pattern's text is made of its value.
+// spelling is how a pattern's text is made of its value.
 type spelling int
 
 const (
@@ -38,7 +38,7 @@ const (
 type pattern struct {
 	value    []byte
 	spelling spelling
-	// before is how many bytes come before the value in what base64 encodes, first the first of its digits that is wanted.
+	// before is how many bytes come before the value in the base64's content, first the first of its digits that is part of the pattern.
 	before, first int
 	// length is that of the text.
 	length int
@@ -61,7 +61,7 @@ func patternsOf(s Secret) []pattern {
 		list = append(list, pattern{value: form, length: len(form)})
 	}
 	if !utf8.Valid(v) {
-		// What is no UTF-8 is made so by everything that writes JSON.
+		// Every JSON encoder turns invalid UTF-8 into this.
 		text := []byte(string([]rune(string(v))))
 		list = append(list, pattern{value: text, length: len(text)})
 	}
@@ -93,9 +93,9 @@ func wide(v []byte) []pattern {
 	return []pattern{{value: little, length: len(little)}, {value: big, length: len(big)}}
 }
 
-// encoded returns the base64 of the value alone, and those digits of the base64 of a longer text that the value alone decides,
-// for each number of bytes that may be before it in its first group of three. A digit at either end that it shares with its
-// neighbour stays, with at most four bits of it.
+// encoded returns the base64 of the value alone. It also returns those digits of the base64 of a longer text that the value alone decides,
+// for each number of bytes that may be before it in its first group of three. A digit at either end that it shares with its neighbour
+// stays, with at most four bits of it.
 func encoded(v []byte, s spelling) []pattern {
 	var list []pattern
 	if len(v)%3 != 0 {
@@ -150,7 +150,7 @@ func (p *pattern) digit(i int) byte {
 	return stdDigits[six]
 }
 
-// decoded returns a byte of what base64 encodes. What is not the value is in no digit of the text, but for its padding.
+// decoded returns a byte of the base64's content. Except for the padding, no digit of the text has bytes outside of the value.
 func (p *pattern) decoded(i int) byte {
 	if i -= p.before; i < 0 || i >= len(p.value) {
 		return 0
@@ -168,12 +168,12 @@ func (p *pattern) contains(is func(byte) bool) bool {
 	return false
 }
 
-// inLines reports whether a byte may be in what is wrapped into lines: hex, base64 of either alphabet, and what looks like it.
+// inLines reports whether a byte may be in a text that is wrapped into lines: hex, base64 of either alphabet, and similar encodings.
 func inLines(b byte) bool {
 	return strings.IndexByte(stdDigits, b) >= 0 || b == '-' || b == '_' || b == '='
 }
 
-// compare looks whether t begins with the pattern in a view. It gives how many bytes of t that takes, 0 if it does not.
+// compare checks whether t begins with the pattern in a view. It returns how many bytes of t the pattern takes, 0 if it does not.
 func (p *pattern) compare(t []byte, v view) int {
 	if v == plain && p.spelling == asIs {
 		// Most comparisons end here.

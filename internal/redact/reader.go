@@ -11,17 +11,16 @@ import (
 // chunk is how much a Reader reads at a time.
 const chunk = 32 << 10
 
-// Reader redacts a stream. What is read gives what Bytes gives of the whole, in whatever pieces it comes.
+// Reader redacts a stream. The bytes that are read are those that Bytes returns for the whole, in whatever pieces it comes.
 //
-// The end of what came is held back until more comes, because a value may begin in it: some six times the longest spelling,
-// which is about twelve times the longest value. How much it is depends on nothing that resembles a value, or the pieces
-// would tell whoever chose the text how well he guessed. A line is delivered at once if nothing that is wrapped into lines
-// can go on after it: if it is empty, or ends in another byte than a letter, a digit or one of +/-_=. So events, JSON by
-// lines and most logs flow, and other lines and texts without any come late by that much, until the end. Where a value has a
-// newline in it, no line is an exception.
+// The end of the received bytes is held back until more come, because a value may begin in it: some six times the longest spelling, which
+// is about twelve times the longest value. The amount does not depend on any resemblance to a value, or the pieces would show the author of
+// the text how well he guessed. A line is delivered at once if no wrapped encoding can go on after it: if it is empty, or ends in another
+// byte than a letter, a digit or one of +/-_=. So events, JSON by lines and most logs flow. Other lines, and texts without any, are late by
+// that much, until the end. If a value has a newline in it, no line is an exception.
 //
-// If src fails, its error comes after what was read before, and what was held is lost. The memory is bounded by the longest
-// value, not by the stream. A Reader is for one user.
+// If src fails, its error comes after the bytes that were read before, and the held bytes are lost. The memory is bounded by the longest
+// value, not by the stream. A Reader is not safe for concurrent use.
 func (r *Redactor) Reader(src io.Reader) io.Reader {
 	if r == nil {
 		return src
@@ -81,8 +80,8 @@ func (r *reader) take(b []byte) {
 	r.held = r.held[:copy(r.held, r.held[taken:])]
 }
 
-// lines returns how much of what is held are lines over whose end no value goes. What was delivered before held began has no
-// value that goes on.
+// lines returns how much of the held bytes are lines over whose end no value goes. No value continues from the bytes that were delivered
+// before held began.
 func (r *reader) lines() int {
 	if r.r.lines {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"unicode/utf16"
 )
 
-// pieces gives its parts one by one, and then err.
+// pieces returns its parts one by one, and then err.
 type pieces struct {
 	parts []string
 	err   error
@@ -42,7 +42,7 @@ func wide16(v string) (b []byte) {
 	return b
 }
 
-// randomText is made of what the redactor looks for and what resembles it.
+// randomText is made of pieces that the redactor looks for and pieces that resemble them.
 func randomText(random *rand.Rand, v string) string {
 	words := []string{
 		"x", "&", "&#", "&#x", "&amp;", "&#39;", "\x00", string(wide16(v)), html.EscapeString(v), "%", "%4", "%25", `\`, `\\`, `\u`, `\u00`, `\ud83d`, "\n", "\r\n", "\r", " ", "+", v, v[:len(v)/2], v[len(v)/2:],
@@ -185,7 +185,7 @@ func TestReaderOfABrokenStream(t *testing.T) {
 	}
 }
 
-// TestReaderIsBounded feeds what resembles the value for long and looks at what the reader keeps.
+// TestReaderIsBounded feeds a text that resembles the value for long and checks the memory of the reader.
 func TestReaderIsBounded(t *testing.T) {
 	t.Parallel()
 	v := strings.Repeat("a", 100) + "b"
@@ -231,7 +231,7 @@ func FuzzString(f *testing.F) {
 	f.Add(`\`, `\u0041"\/\`, `"`)
 	f.Add("\xff", "\xfe\xfd\xfc00000", "\x00")
 	f.Fuzz(func(t *testing.T, before, v, after string) {
-		// What is put in place of a value may complete another one.
+		// The replacement of a value may complete another one.
 		const shown = "<credential:one>"
 		if len(v) < MinLength || strings.ContainsAny(v, "<>") || strings.Contains(shown, v) {
 			t.Skip()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes known secret values out of texts. It is pure, and of one meaning whether a text comes whole or in
-// pieces: at each place, from left to right, the longest spelling of a value that begins there is replaced.
+// Package redact removes known secret values from texts. It is pure, and its result is the same whether a text comes whole or in pieces. At
+// each position, from left to right, the longest spelling of a value that begins there is replaced.
 //
-// A value is found as it is, in base64 (both alphabets, padded or not, at any place of a longer encoded text), in hex, in
-// UTF-16, with any of its bytes percent-encoded, and with any of its characters escaped as in JSON or HTML; each of the former
-// also within each of the latter, and what has only letters, digits and +/-_= also wrapped into lines. It is not found
-// encrypted, compressed, split up, or encoded in a way of somebody's own: redaction stops accidents, it is no wall.
+// A value is found as it is, in base64 (both alphabets, padded or not, at any position of a longer encoded text), in hex, in UTF-16, with
+// any of its bytes percent-encoded, and with any of its characters escaped as in JSON or HTML. Each of the former is also found within each
+// of the latter. A spelling that has only letters, digits and +/-_= is also found wrapped into lines. A value is not found encrypted,
+// compressed, split up, or in a private encoding: redaction stops accidents, it is not a security boundary.
 //
-// A part of a value is treated as any other text, also at the end of a text or of a read: whoever can choose a text and sees
-// what becomes of it would else guess a value piece by piece.
+// A part of a value is treated as any other text, also at the end of a text or of a read. Otherwise an attacker who can choose a text and
+// sees the result would guess a value piece by piece.
 package redact
 
 import (
@@ -20,22 +20,22 @@ import (
 	"strings"
 )
 
-// MinLength is the least length of a value. Shorter ones cannot be told from ordinary text and are not redacted.
+// MinLength is the least length of a value. Shorter ones cannot be distinguished from ordinary text and are not redacted.
 const MinLength = 8
 
 // keyLength is how many bytes of a pattern the index knows. No pattern is shorter.
 const keyLength = MinLength
 
-// Secret is a value and the name that is shown in its place.
+// Secret is a value and the name that replaces it.
 type Secret struct {
 	Name  string
 	Value []byte
 }
 
-// Format keeps the value from whoever prints a Secret.
+// Format hides the value when a Secret is printed.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "{%s [hidden]}", s.Name) }
 
-// MarshalText keeps the value from whoever encodes or logs a Secret.
+// MarshalText hides the value when a Secret is encoded or logged.
 func (s Secret) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%v", s), nil }
 
 // Redactor replaces the values of its secrets. It does not change, and may be used by many at the same time. A nil Redactor
@@ -47,7 +47,7 @@ type Redactor struct {
 	first [256]bool
 	// window is more than the longest spelling takes in any view.
 	window int
-	// broken is how much Cut leaves out.
+	// broken is how much Cut omits.
 	broken int
 	// lines: a pattern has a newline in it.
 	lines bool
@@ -55,8 +55,8 @@ type Redactor struct {
 	begins [1 << 16 / 64]uint64
 }
 
-// New makes a Redactor. Values shorter than MinLength are left out: see there. Of secrets with the same value the first
-// gives the name. It takes the memory of the values, and some 2 KiB for each.
+// New makes a Redactor. Values shorter than MinLength are omitted: see there. If several secrets have the same value, the first one
+// provides the name. It takes the memory of the values, and some 2 KiB for each.
 func New(secrets ...Secret) *Redactor {
 	r := &Redactor{byKey: map[uint64][]int{}}
 	var known [][]byte
@@ -77,7 +77,7 @@ func New(secrets ...Secret) *Redactor {
 	return r
 }
 
-// Format keeps the values from whoever prints a Redactor.
+// Format hides the values when a Redactor is printed.
 func (*Redactor) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redactor]")) }
 
 func (r *Redactor) add(p pattern) {
@@ -106,7 +106,7 @@ func (r *Redactor) String(s string) string {
 	return string(out)
 }
 
-// Bytes is like String. It gives b itself if nothing is to be replaced, and never changes it.
+// Bytes is like String. It returns b itself if there is nothing to replace, and never changes it.
 func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil {
 		return b
@@ -118,12 +118,12 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	return out
 }
 
-// fullyEscaped is up to what length Cut takes a spelling for one that is escaped throughout, which no usual one is.
+// fullyEscaped is the length up to which Cut assumes that a spelling can be escaped throughout, which no usual one is.
 const fullyEscaped = 4 << 10
 
-// Cut is String for a piece of a text of which more was before, or after. What is left of a value that was broken there goes
-// with everything else at that side: a fixed number of bytes, whatever they are, six times the longest value. For values of
-// more than 680 bytes it is less, 4 KiB or twice the value: enough for the value, its hex and its base64.
+// Cut is String for a piece of a longer text, with more before it, or after it. A value may be broken at such a side. So everything at that
+// side is removed: a fixed number of bytes, whatever they are, six times the longest value. For values of more than 680 bytes it is less, 4
+// KiB or twice the value: enough for the value, its hex and its base64.
 func (r *Redactor) Cut(s string, before, after bool) string {
 	if r == nil {
 		return s
@@ -157,13 +157,13 @@ type scanner struct {
 	replaced bool
 }
 
-// run appends the redacted text up to end to out, and says how much of the text that took: it is more than asked for if a
-// value goes over the end.
+// run appends the redacted text up to end to out, and returns how much of the text it consumed. That is more than was asked for if a value
+// goes over the end.
 func (s *scanner) run(out []byte, end int) (_ []byte, taken int) {
 	for v := range s.escapes {
 		s.escapes[v] = -1
 	}
-	from := s.start // what is before is in out
+	from := s.start // the bytes before it are in out
 	for p := s.skip(0); p < end; p = s.skip(p) {
 		length, shown := s.at(p)
 		if length == 0 {
@@ -181,7 +181,7 @@ func (s *scanner) run(out []byte, end int) (_ []byte, taken int) {
 	return append(out, s.text[from:taken]...), taken
 }
 
-// skip returns the first place from p on where something can begin. It is what makes the scan fast.
+// skip returns the first position from p on where a value can begin. It is what makes the scan fast.
 func (s *scanner) skip(p int) int {
 	// The first two bytes of a pattern are in the first three of the text, or there is an escape: \r\n between the two is.
 	const window = 3
@@ -214,10 +214,10 @@ func (s *scanner) nextEscape(v view, p int) int {
 	return s.escapes[v]
 }
 
-// at looks at one place in every view and gives the longest value there.
+// at checks one position in every view and returns the longest value there.
 func (s *scanner) at(p int) (length int, shown string) {
 	for v := range views {
-		// Where no escape can be in a pattern, the view shows the plain text.
+		// If a pattern cannot have an escape there, the view shows the plain text.
 		if v != plain && s.nextEscape(v, p) > p+s.r.window {
 			continue
 		}

@@ -119,8 +119,8 @@ func TestOtherSpellings(t *testing.T) {
 	}
 }
 
-// TestWithinBase64 encodes the value with something before and after it and expects that what is left of the encoding
-// does not give away more than the bits of the digits that the value shares.
+// TestWithinBase64 encodes the value with something before and after it. It expects that the remaining encoding does not reveal more than
+// the bits of the digits that the value shares.
 func TestWithinBase64(t *testing.T) {
 	t.Parallel()
 	for before := range 7 {
@@ -203,7 +203,7 @@ func TestCut(t *testing.T) {
 			}
 		})
 	}
-	// Whatever is at a cut, and however well it resembles a value, as much is left.
+	// The same amount is left for every text at a cut, however well it resembles a value.
 	for name, s := range spellings(t, v) {
 		for n := range len(s) {
 			text := strings.Repeat(".", lost) + s[:n] + strings.Repeat("x", lost-n)
@@ -248,7 +248,7 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// TestSmall is not parallel: it counts what is allocated meanwhile.
+// TestSmall is not parallel: it counts the allocations meanwhile.
 func TestSmall(t *testing.T) {
 	var secrets []Secret
 	random := rand.New(rand.NewPCG(1, 2))

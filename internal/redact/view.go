@@ -31,7 +31,7 @@ var escapeOf = [views]byte{percent: '%', jsonText: '\\', markup: '&', unwrapped:
 const (
 	// maxEscape is the most bytes that a view reads for one byte: \u0041, &quot; and &#x41; have six.
 	maxEscape = 6
-	// maxAhead is how far a view looks beyond a byte to know what it is: as far as the second half of a pair of \uXXXX.
+	// maxAhead is how far a view looks beyond a byte to decode it: as far as the second half of a pair of \uXXXX.
 	maxAhead = 2 * maxEscape
 )
 
@@ -50,7 +50,7 @@ func character(r rune, in int) unit {
 	return u
 }
 
-// decode reads one unit. inside says whether the pattern began before. An escape without its end is no escape.
+// decode reads one unit. inside is true if the pattern began before. An escape without its end is not an escape.
 func decode(t []byte, v view, inside bool) unit {
 	if len(t) == 0 {
 		return unit{}

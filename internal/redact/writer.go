@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// Writer redacts what is written to it on its way to another writer. It holds back what a Reader holds back. It is for one user.
+// Writer redacts what is written to it on its way to another writer. It holds back the same bytes as a Reader. It is not safe for
+// concurrent use.
 type Writer struct {
 	to     io.Writer
 	reader reader
@@ -28,7 +29,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush passes on what is held back. A value that was written in part before it is not found.
+// Flush passes on the held bytes. A value that was written in part before it is not found.
 func (w *Writer) Flush() error {
 	if w.reader.r == nil {
 		return nil
@@ -39,7 +40,7 @@ func (w *Writer) Flush() error {
 	return w.deliver()
 }
 
-// Pending returns what Flush would pass on. It stays held back, so that a value that goes on after it is found.
+// Pending returns the bytes that Flush would pass on. They stay held back, so that a value that goes on after them is found.
 func (w *Writer) Pending() []byte {
 	if w.reader.r == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is written in whatever pieces comes out as Bytes has the whole.
+// The output is the same as that of Bytes for the whole, in whatever pieces the input is written.
 func TestWriterIsOfOneMeaningWithBytes(t *testing.T) {
 	const value = "correct-horse-battery"
 	r := New(Secret{Name: "key", Value: []byte(value)})

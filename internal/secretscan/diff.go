@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// sectionStart begins what a diff of git says of one file. Every line of a content has something before it, so no content can hold
-// a line that begins so.
+// sectionStart begins the section of one file in a git diff. Every line of a content has something before it, so no content can have a line
+// that begins so.
 const sectionStart = "diff --git "
 
-// ScanDiff finds what looks like a secret in a diff as git writes it, as Scan does in a content. Each file is looked through by itself
-// and under its own name: what is harmless in a lock file is so in the diff of one. The lines of findings are those of the diff. It
-// ends at the deadline, as ScanUntil does. Who splits a diff into its files finds the same in them.
+// ScanDiff finds likely secrets in a diff as git writes it, as Scan does in a content. Each file is scanned by itself and under its own
+// name: text that is harmless in a lock file is so in the diff of one. The lines of findings are those of the diff. It ends at the
+// deadline, as ScanUntil does. A caller that splits a diff into its files finds the same in them.
 func ScanDiff(deadline time.Time, diff []byte) []Finding {
 	if deadline.IsZero() {
 		deadline = time.Now().Add(maxScanTime)
@@ -36,14 +36,14 @@ func ScanDiff(deadline time.Time, diff []byte) []Finding {
 	return all[:min(len(all), MaxFindings)]
 }
 
-// sectionName is the path of the file that a section is of, "" if it is of none. One in quotes stays as it is written there.
+// sectionName is the path of the file of a section, "" if it has none. A quoted path stays as it is written there.
 func sectionName(section []byte) string {
 	head, _, _ := bytes.Cut(section, []byte("\n"))
 	names, ok := strings.CutPrefix(string(head), sectionStart)
 	if !ok || len(names)%2 == 0 {
 		return ""
 	}
-	// Both names are the same, but for their first letters.
+	// Both names are the same, except for their first letters.
 	from, to := strings.Trim(names[:len(names)/2], `"`), strings.Trim(names[len(names)/2+1:], `"`)
 	name, ok := strings.CutPrefix(from, "a/")
 	if !ok || to != "b/"+name {

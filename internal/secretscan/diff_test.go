@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// section is what a diff says of a new file.
+// section is the section of a diff about a new file.
 func section(path string, lines ...string) string {
 	s := "diff --git a/" + path + " b/" + path + "\nnew file mode 100644\n--- /dev/null\n+++ b/" + path + "\n@@ -0,0 +1,9 @@\n"
 	for _, line := range lines {
@@ -54,7 +54,7 @@ func TestScanDiff(t *testing.T) {
 	}
 }
 
-// What is found in a diff is what is found in its files one by one.
+// The findings of a diff are those of its files one by one.
 func TestScanDiffOfParts(t *testing.T) {
 	t.Parallel()
 	parts := []string{"# head\n", section("a", "x"), section("b", awsKey), section("with space", githubToken), section("c", "y")}

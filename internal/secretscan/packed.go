@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// MaxPackedBytes is the most that one content has that a diff has packed, MaxPackedTotal what all of one diff have together: a diff
-	// of a MiB can have a GiB packed.
+	// MaxPackedBytes is the largest single packed content of a diff, MaxPackedTotal the most of all contents of one diff together: a diff of a
+	// MiB can have a GiB packed.
 	MaxPackedBytes = 256 << 10
 	MaxPackedTotal = 8 << 20
-	// RulePacked is the rule of a finding that says that something packed cannot be looked through.
+	// RulePacked is the rule of a finding about a packed content that cannot be scanned.
 	RulePacked = "packed-unreadable"
 )
 
-// errPacked says that nobody can tell what a diff has packed.
+// errPacked means that the packed content of a diff cannot be determined.
 var errPacked = errors.New("the packed content cannot be unpacked")
 
-// Packed is a content that a diff has packed, as git does with what is no text.
+// Packed is a packed content of a diff. Git packs contents that are not text.
 type Packed struct {
 	// Path is that of its file, "" if that is not known.
 	Path    string
@@ -35,8 +35,8 @@ type Packed struct {
 	Line int
 }
 
-// Unpack returns what a diff has packed, one content after the other. An error is the last that it gives: what follows it, or is no whole
-// content, or is beyond the bounds, was looked at by nobody.
+// Unpack returns the packed contents of a diff, one after the other. An error is the last value that it yields: the contents after it,
+// incomplete contents, and those beyond the bounds were not scanned.
 //
 // Every line of a content that is not packed has something before it, so that a line can begin as those here do only where git would
 // unpack what follows.
@@ -67,7 +67,7 @@ func Unpack(diff []byte) iter.Seq2[Packed, error] {
 	}
 }
 
-// packedSize reads the line before a packed content, which says how long that is.
+// packedSize reads the line before a packed content, which has its length.
 func packedSize(line []byte) (size int, packed bool, err error) {
 	digits, ok := strings.CutPrefix(string(line[:min(len(line), 64)]), "literal ")
 	if !ok {
@@ -121,7 +121,7 @@ func (u *unpacker) unpack(size int) ([]byte, error) {
 	return inflate(stream, size)
 }
 
-// inflate returns what was deflated if it has that size, and nothing comes behind it.
+// inflate returns the deflated content if it has that size, and nothing follows it.
 func inflate(stream []byte, size int) ([]byte, error) {
 	from := bytes.NewReader(stream)
 	z, err := zlib.NewReader(from)
@@ -148,7 +148,7 @@ var base85Values = func() (values [256]byte) {
 	return values
 }()
 
-// appendLine adds the bytes of a line: its first character says how many they are, and each five further ones are four bytes.
+// appendLine adds the bytes of a line: its first character is their number, and each five further ones are four bytes.
 func appendLine(stream, line []byte) ([]byte, bool) {
 	n := 0
 	switch c := line[0]; {
@@ -179,8 +179,8 @@ func appendLine(stream, line []byte) ([]byte, bool) {
 	return stream, true
 }
 
-// ScanPacked is ScanUntil for a content that a diff packs. A text, which is packed because the file was none before, is looked through
-// under no name: what is harmless in a picture or a program of that name is not so in a text.
+// ScanPacked is ScanUntil for a packed content of a diff. A text can be packed because the file was not a text before. It is scanned under
+// no name: content that is harmless in a picture or a program of that name is not so in a text.
 func ScanPacked(deadline time.Time, path string, content []byte) []Finding {
 	if bytes.IndexByte(content, 0) < 0 {
 		path = ""
@@ -188,9 +188,8 @@ func ScanPacked(deadline time.Time, path string, content []byte) []Finding {
 	return ScanUntil(deadline, path, content)
 }
 
-// ScanPackedDiff finds what looks like a secret in what a diff has packed. holds reports whether there is a value in a content that
-// is to be found, as a finding of the rule that is given. The lines of findings are those of the diff. All of it ends at the deadline,
-// as ScanDiff does.
+// ScanPackedDiff finds likely secrets in the packed contents of a diff. holds reports whether a content has a value that must be found;
+// that is a finding of the given rule. The lines of findings are those of the diff. The whole scan ends at the deadline, as ScanDiff does.
 func ScanPackedDiff(deadline time.Time, diff []byte, rule string, holds func(content []byte) bool) []Finding {
 	if deadline.IsZero() {
 		deadline = time.Now().Add(maxScanTime)

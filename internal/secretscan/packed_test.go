@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// gitDiff is what git writes of a file that was before, and is now.
+// gitDiff is git's diff between a former content and the present one of a file.
 func gitDiff(t *testing.T, name string, before, now []byte) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func gitDiff(t *testing.T, name string, before, now []byte) []byte {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	out, err := cmd.Output()
-	if err != nil && cmd.ProcessState.ExitCode() != 1 { // It says so that they differ.
+	if err != nil && cmd.ProcessState.ExitCode() != 1 { // Status 1 means that they differ.
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return out
@@ -58,7 +58,7 @@ func unpackAll(diff []byte) (all []Packed, err error) {
 	return all, err
 }
 
-// What git packs is unpacked, both ways of it: a diff can be applied backwards.
+// Both directions of git's packed contents are unpacked: a diff can be applied backwards.
 func TestUnpackWhatGitPacks(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 60; n++ {
@@ -134,7 +134,7 @@ func TestScanPackedDiff(t *testing.T) {
 	}
 }
 
-// A diff of a MiB that has as much packed as it can costs no more than the bounds say.
+// A diff of a MiB that has as much packed as it can costs no more than the bounds allow.
 func TestWorstPackedDiff(t *testing.T) {
 	one := gitDiff(t, "a.dat", []byte("a\x00b"), make([]byte, MaxPackedBytes))
 	diff := bytes.Repeat(one, 1<<20/len(one))

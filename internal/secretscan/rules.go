@@ -20,9 +20,9 @@ var rulesFile string
 // ruleSet are the rules, ready to be applied.
 type ruleSet struct {
 	ordered []rule
-	// harmless applies to what any rule finds.
+	// harmless applies to the findings of every rule.
 	harmless []allowlist
-	// keywords are of all rules. A rule is applied only to content that has one of its own.
+	// keywords are of all rules. A rule is applied only to content that has a keyword of its own.
 	keywords words
 }
 
@@ -38,9 +38,9 @@ type rule struct {
 	harmless []allowlist
 }
 
-// allowlist says what is harmless although a rule finds it.
+// allowlist describes findings of a rule that are harmless.
 type allowlist struct {
-	// all says that everything in the list must hold, and not one thing of it.
+	// all is true if everything in the list must hold, and false if one entry is enough.
 	all            bool
 	paths, regexes *regexp.Regexp
 	// target is what regexes are tried on: "match", "line", or "" for the secret.
@@ -57,8 +57,8 @@ var rules = sync.OnceValue(func() *ruleSet {
 	return set
 })
 
-// fileRules is a file of rules as gitleaks writes it. What stands here is all that its rules use, and a file that has more is refused:
-// a rule that is half understood finds what it must not, or nothing.
+// fileRules is a file of rules as gitleaks writes it. The struct has every key that the rules use, and a file with other keys is refused: a
+// rule that is only half understood finds too much, or nothing.
 type fileRules struct {
 	Title      string     `toml:"title"`
 	MinVersion string     `toml:"minVersion"`
@@ -172,7 +172,7 @@ func oneOf(expressions ...string) (*regexp.Regexp, error) {
 	return regexp.Compile(joined)
 }
 
-// allows reports whether the list takes a match for harmless. around is the match with the rest of its lines.
+// allows reports whether the list takes a match for harmless. around is the match with the remainder of its lines.
 func (l allowlist) allows(name, match, secret, around string) bool {
 	target := secret
 	switch l.target {

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write down what is found now")
 
-// judged are contents for every rule: harmless ones, secrets in files that some rules are for or overlook, and each keyword of a rule before
-// something that may be a key. They are the same each time.
+// judged are contents for every rule: harmless ones, secrets in files that some rules are for or overlook, and each keyword of a rule
+// before a text that may be a key. They are the same each time.
 func judged() map[string]string {
 	contents := harmless()
 	maps.DeleteFunc(contents, func(_, content string) bool { // The handles of credentials are harmless here alone.
@@ -44,7 +44,7 @@ func judged() map[string]string {
 	return contents
 }
 
-// The golden file is what the detector of gitleaks found with the same rules.
+// The golden file has the findings of the gitleaks detector for the same rules.
 func TestAsGitleaksDetects(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/gitleaks.golden.txt"

@@ -22,20 +22,19 @@ const (
 	MaxBytes = 4 << 20
 	// MaxFindings is the most findings of one scan.
 	MaxFindings = 20
-	// RuleUnfinished is the rule of a finding that says that the scan took too long, and from which line on not every rule was
-	// tried: content that cannot be judged is not taken for harmless.
+	// RuleUnfinished is the rule of a finding that reports that the scan took too long, and from which line on not every rule was tried.
+	// Content that cannot be judged is not taken for harmless.
 	RuleUnfinished = "scan-unfinished"
 
 	maxScanTime = 15 * time.Second
-	// windowBytes is how much a rule looks at in one go, which bounds the time until the next look at the clock, and what a
-	// keyword somewhere in a large file costs. Two windows that follow each other have overlapBytes in common, more than the
-	// longest keys that are in use.
+	// windowBytes is how much a rule scans at once. It bounds the time until the next check of the clock, and the cost of a keyword somewhere
+	// in a large file. Two adjacent windows have overlapBytes in common, more than the longest keys that are in use.
 	windowBytes, overlapBytes = 64 << 10, 12 << 10
 	// maxAround bounds the part of a line on each side of a match that can make it harmless.
 	maxAround = 1 << 10
 )
 
-// Finding is a place that looks like a secret. It never has the secret itself.
+// Finding is a position that looks like a secret. It never has the secret itself.
 type Finding struct {
 	// RuleID names the rule of gitleaks that found it, aws-access-token for example, or is RuleUnfinished.
 	RuleID string
@@ -43,10 +42,9 @@ type Finding struct {
 	Line int
 }
 
-// Scan finds what looks like a secret in the first MaxBytes of content, in the order of the lines; a finding of RuleUnfinished
-// comes last. name is the path of the
-// file that it is of, "" if it is of none: some rules are for certain files only, and in lock files and the like nothing is
-// found. The handle of a credential and its place in a text, <credential:NAME>, are no secrets. It is safe for concurrent use.
+// Scan finds likely secrets in the first MaxBytes of content, in the order of the lines; a finding of RuleUnfinished comes last. name is
+// the path of the content's file, "" if it has none: some rules are for certain files only, and in lock files and the like nothing is
+// found. The handle of a credential and its placeholder in a text, <credential:NAME>, are not secrets. It is safe for concurrent use.
 func Scan(name string, content []byte) []Finding {
 	return scan(rules(), name, content, maxScanTime)
 }
@@ -100,10 +98,10 @@ func (set *ruleSet) found(content []byte) map[string]bool {
 	return found
 }
 
-// noSecrets are handles of credentials, which are worth nothing outside of their sandbox, and what the model has instead.
+// noSecrets are handles of credentials, which are worth nothing outside of their sandbox, and the placeholders that the model has instead.
 var noSecrets = regexp.MustCompile(`\bmch-[a-z2-7]{32}\b|<credential:[a-z0-9_]+>`)
 
-// mask puts something that is no secret in the place of what only looks like one.
+// mask replaces texts that only look like secrets with harmless ones.
 func mask(content []byte) []byte {
 	if !bytes.Contains(content, []byte("mch-")) && !bytes.Contains(content, []byte("<credential:")) {
 		return content
@@ -119,7 +117,7 @@ type window struct {
 	first, last bool
 }
 
-// whole reports whether what a rule found is not cut by the window. What is cut is whole in the next window, or the one before.
+// whole reports whether a match of a rule is not cut by the window. A match that is cut is whole in the next window, or the one before.
 func (w window) whole(from, to int) bool {
 	return (from > 0 || w.first) && (to < len(w.content) || w.last)
 }
@@ -132,18 +130,18 @@ type scanner struct {
 	deadline time.Time
 
 	hits []hit
-	// late says that there was no time left, since the line lateAt.
+	// late is true if there was no time left, since the line lateAt.
 	late   bool
 	lateAt int
 }
 
-// hit is a finding with what is needed to compare it with others.
+// hit is a finding with the fields that are needed to compare it with others.
 type hit struct {
 	Finding
 	secret string
 }
 
-// apply looks for what one rule finds.
+// apply looks for the matches of one rule.
 func (s *scanner) apply(r rule) {
 	if s.over() || allowsFile(r.harmless, s.name) {
 		return
@@ -152,7 +150,7 @@ func (s *scanner) apply(r rule) {
 		return
 	}
 	if r.regex == nil {
-		s.hits = append(s.hits, hit{Finding: Finding{RuleID: r.id, Line: 1}}) // The name alone says it.
+		s.hits = append(s.hits, hit{Finding: Finding{RuleID: r.id, Line: 1}}) // The name alone is the finding.
 		return
 	}
 	line, counted, found := s.line, 0, 0
@@ -206,7 +204,7 @@ func secretOf(r rule, match string) string {
 	return match
 }
 
-// around is a match with the rest of its lines.
+// around is a match with the remainder of its lines.
 func (s *scanner) around(from, to int) string {
 	first, last := max(0, from-maxAround), min(len(s.content), to+maxAround)
 	if i := bytes.LastIndexByte(s.content[first:from], '\n'); i >= 0 {
@@ -223,7 +221,7 @@ func allowsFile(lists []allowlist, name string) bool {
 	return slices.ContainsFunc(lists, func(l allowlist) bool { return l.allowsFile(name) })
 }
 
-// findings are the hits without those of the generic rule where a better one tells the same.
+// findings are the hits without those of the generic rule where a better rule found the same.
 func (s *scanner) findings() []Finding {
 	var all []Finding
 	for _, h := range s.hits {

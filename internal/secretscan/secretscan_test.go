@@ -107,7 +107,7 @@ func TestHarmlessIsNotFound(t *testing.T) {
 	}
 }
 
-// What a place in ordinary files looks like a secret to the rules is known, and documented.
+// The positions in ordinary files that the rules mistake for a secret are known, and documented.
 func TestKnownFalseAlarms(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
@@ -158,7 +158,7 @@ func TestBounds(t *testing.T) {
 	if got := scan(rules(), "", []byte("key "+awsKey), 0); len(got) != 1 || got[0].RuleID != RuleUnfinished {
 		t.Errorf("without time: %v", got)
 	}
-	// What was found until then does not hide that there may be more.
+	// The findings until then do not hide that there may be more.
 	for n, want := range map[int]int{0: 0, 3: 3, MaxFindings + 5: MaxFindings - 1} {
 		s := &scanner{late: true, lateAt: 77}
 		for i := range n {
@@ -173,7 +173,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What is made to keep the scanner busy ends in time, with a finding if it could not be judged.
+// A content that is crafted to keep the scanner busy ends in time, with a finding if it could not be judged.
 func TestBusyContent(t *testing.T) {
 	t.Parallel()
 	var words bytes.Buffer

@@ -12,7 +12,7 @@ import (
 type words struct {
 	// lists are the words, those that begin with the same two bytes together. The first list is empty.
 	lists [][]string
-	// places has the place of the list of each two bytes. It is nil if there are no words.
+	// places has the index of the list of each two bytes. It is nil if there are no words.
 	places *[1 << 16]uint16
 }
 

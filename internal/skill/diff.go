@@ -8,7 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Diff says by path what became of files. Each list is sorted, and nil if it has none.
+// Diff lists, by path, how files changed. Each list is sorted, and nil if it has none.
 type Diff struct {
 	// Changed files have another content or mode.
 	Changed []string
@@ -18,7 +18,7 @@ type Diff struct {
 	Deleted []string
 }
 
-// Compare says what became of the files of base in now. Of each, a path is there once.
+// Compare returns how the files of now differ from those of base. A path must occur at most once in each of the two.
 func Compare(base, now []v1alpha1.RevisionFile) Diff {
 	before := make(map[string]v1alpha1.RevisionFile, len(base))
 	for _, f := range base {

@@ -15,10 +15,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Bounds of what is gathered. What there is beside that is counted.
+// Bounds of the gathered facts. Facts beyond them are only counted.
 const (
 	maxMentions, maxMentionPaths = 64, 4
-	// maxDistinct is how many names beside them are told apart. Once there are more, each mention counts, and none is looked at.
+	// maxDistinct is how many further distinct names are counted. Beyond it, every mention counts as one more, without a look at its name.
 	maxDistinct = 1024
 	maxFindings = 64
 	// maxFileFindings is the most findings of one kind in one file, so that a file cannot crowd out the others.
@@ -27,12 +27,12 @@ const (
 	maxFact = 256
 )
 
-// Facts gathers what there is to know of files by patterns: the hosts and the environment variables that they mention, and
-// what a person should look at. The manifest and the scripts come first where there is more than can be kept. The same files
-// give the same facts, whatever their order. It does not set reviewedAt.
+// Facts gathers facts about files by patterns: the hosts and the environment variables that they mention, and the findings that a person
+// should look at. The manifest and the scripts come first if there is more than the bounds allow. The same files yield the same facts, in
+// whatever order they are passed. It does not set reviewedAt.
 //
-// Patterns find what is written plainly. What is put together when a script runs is not found: what a sandbox may reach is
-// decided by the policy alone.
+// Patterns find what is written plainly. They do not find names that a script puts together when it runs: only the policy decides what a
+// sandbox may reach.
 func Facts(files []File, warnings []Warning) v1alpha1.SkillRevisionStatus {
 	g := &gatherer{secretBytes: maxSecretBytes, shellBytes: maxShellBytes, domains: newMentions(), variables: newMentions(), packages: newMentions(), known: map[string]string{}}
 	ordered := slices.Clone(files)
@@ -71,10 +71,10 @@ func isProgram(f *File) bool {
 	return f.Executable || strings.HasPrefix(f.Path, "scripts/") || programName(f.Path) || bytes.HasPrefix(f.Content, []byte("#!"))
 }
 
-// programEndings are those of files that are run, or loaded by what is run.
+// programEndings are those of files that are run, or loaded by a program.
 var programEndings = setOf("py", "sh", "bash", "js", "cjs", "mjs", "ts", "rb", "pl", "php", "lua", "ps1", "bat", "cmd", "exe", "so", "jar", "wasm")
 
-// programName says by its name whether a file is run, or loaded by what is run.
+// programName reports, by its name, whether a file is run, or loaded by a program.
 func programName(p string) bool {
 	return programEndings[strings.ToLower(strings.TrimPrefix(path.Ext(p), "."))]
 }
@@ -85,7 +85,7 @@ type gatherer struct {
 	// shells are files that have something for a shell.
 	shells   []string
 	findings []v1alpha1.Finding
-	// known are the hosts of what was parsed before.
+	// known are the hosts of texts that were parsed before.
 	known map[string]string
 	// omitted are findings beyond maxFileFindings.
 	omitted int
@@ -143,7 +143,7 @@ var findingOrder = []v1alpha1.FindingKind{
 	v1alpha1.FindingUnknownKey, v1alpha1.FindingOddValue, v1alpha1.FindingScript,
 }
 
-// kept are the findings that there is room for, so many of each kind that none crowds out the others, by path and line.
+// kept are the findings within the bounds, so many of each kind that none crowds out the others, by path and line.
 func (g *gatherer) kept() (kept []v1alpha1.Finding) {
 	byKind := make(map[v1alpha1.FindingKind][]v1alpha1.Finding)
 	for _, f := range g.findings {
@@ -165,7 +165,7 @@ func (g *gatherer) kept() (kept []v1alpha1.Finding) {
 // mentions gathers names and the files that mention them.
 type mentions struct {
 	paths map[string][]string
-	// others are names that there is no room for.
+	// others are names beyond the bound.
 	others  map[string]bool
 	omitted int
 }
@@ -188,7 +188,7 @@ func (m *mentions) add(name, path string) {
 	}
 }
 
-// full says that there is no use in telling what else is mentioned.
+// full reports whether there is no use in distinguishing further mentions.
 func (m *mentions) full() bool {
 	if len(m.others) < maxDistinct {
 		return false

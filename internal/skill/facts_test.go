@@ -136,7 +136,7 @@ func TestFactsFindings(t *testing.T) {
 	}
 }
 
-// Whatever is in the files, what matters most is kept, in an order that does not change.
+// For all files, the most important facts are retained, in an order that does not change.
 func TestFactsAreBounded(t *testing.T) {
 	t.Parallel()
 	var noise strings.Builder
@@ -201,7 +201,7 @@ func checkBounds(t *testing.T, s v1alpha1.SkillRevisionStatus) {
 	}
 }
 
-// Large files that are made to be slow come to an end, and what is said of them is bounded.
+// Large files that are crafted to be slow come to an end, and their facts are bounded.
 func TestFactsOfHostileText(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{

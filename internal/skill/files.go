@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The tool server lists skills by the same limits, which toolapi tells it: it knows no other package.
+// The tool server lists skills by the same limits, which toolapi defines: the tool server imports no other package for them.
 const (
 	// MaxFileBytes is the most that one file of a skill may have.
 	MaxFileBytes = toolapi.MaxSkillFileBytes
@@ -37,7 +37,7 @@ type File struct {
 	Path string
 	// Content is never changed, and never copied.
 	Content []byte
-	// Executable says that the file is a program.
+	// Executable is true if the file is a program.
 	Executable bool
 }
 
@@ -45,9 +45,9 @@ type File struct {
 type Problem struct {
 	// Path of the file that it is about, "" if it is about all of them. One that cannot be shown as it is, is in quotes.
 	Path string
-	// Message is one sentence that says what is wrong and what to do; of several problems, all of them up to maxProblems.
+	// Message is one sentence with the problem and the fix; of several problems, all of them up to maxProblems.
 	Message string
-	// TooLarge says that a limit of size or number is exceeded, and nothing else is wrong.
+	// TooLarge is true if a limit of size or number is exceeded, and nothing else is wrong.
 	TooLarge bool
 }
 
@@ -58,10 +58,10 @@ func (p *Problem) Error() string {
 	return p.Path + ": " + p.Message
 }
 
-// maxProblems is how many problems an error names. Who mends a skill wants to know all of them at once.
+// maxProblems is how many problems an error names. An author who fixes a skill wants to see all of them at once.
 const maxProblems = 8
 
-// joined is the one problem that several are, nil if there are none. Of one file, the first counts.
+// joined merges several problems into one; it is nil if there are none. Of several problems of one file, the first counts.
 func joined(problems []*Problem) *Problem {
 	seen := map[string]bool{}
 	problems = slices.DeleteFunc(problems, func(p *Problem) bool {
@@ -84,12 +84,12 @@ func joined(problems []*Problem) *Problem {
 	return all
 }
 
-// Check reports whether files are a skill, and gives its manifest and its files: in the order of their paths, and with those below
-// scripts that begin with #! as programs. name is the one that SKILL.md must have, "" if it may have any. The error is a *Problem
-// that names all that is wrong, and the same one in whatever order the files are given.
+// Check reports whether files are a skill, and returns its manifest and its files, in the order of their paths. Files below scripts that
+// begin with #! are returned as programs. name is the one that SKILL.md must have, "" if it may have any. The error is a *Problem that
+// names all problems, and is the same in whatever order the files are given.
 //
-// A skill may have any file. What tools leave behind is no part of it, whatever its path and its size are, and is named in
-// Manifest.LeftOut. All other paths must be valid ones, and no two of them the same for a system that ignores case.
+// A skill may have any file. Files that tools leave behind are not part of it, whatever their path and size are, and are named in
+// Manifest.LeftOut. All other paths must be valid, and no two of them may be the same for a system that ignores case.
 func Check(name string, files []File) (Manifest, []File, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int {
@@ -124,7 +124,7 @@ func Check(name string, files []File) (Manifest, []File, error) {
 	return m, kept, nil
 }
 
-// pathList are paths, of which the first are kept and the rest are counted.
+// pathList are paths, of which the first are stored and the others are counted.
 type pathList struct {
 	first []string
 	more  int
@@ -145,7 +145,7 @@ func (l *pathList) all() []string {
 	return append(slices.Clip(l.first), fmt.Sprintf("%d more", l.more))
 }
 
-// checkPath says what is wrong with a path, "" if nothing is.
+// checkPath describes the problem with a path; it returns "" if there is none.
 func checkPath(p string) string {
 	if strings.EqualFold(p, ManifestName) && p != ManifestName {
 		return "its name is not " + ManifestName + ": rename it"
@@ -156,7 +156,7 @@ func checkPath(p string) string {
 	return ""
 }
 
-// checkSizes says which limits of size or number are exceeded.
+// checkSizes returns a problem for each exceeded limit of size or number.
 func checkSizes(files []File) (problems []*Problem) {
 	if len(files) > MaxFiles {
 		problems = append(problems, &Problem{TooLarge: true, Message: fmt.Sprintf("there are %d files, and %d are the most: take some out", len(files), MaxFiles)})
@@ -176,7 +176,7 @@ func checkSizes(files []File) (problems []*Problem) {
 	return problems
 }
 
-// checkDistinct says which files cannot be in one folder together. files are in the order of their paths.
+// checkDistinct returns a problem for each file that cannot be in one folder together with another. files are in the order of their paths.
 func checkDistinct(files []File) (problems []*Problem) {
 	folded := make(map[string]string, len(files))
 	for _, f := range files {
@@ -216,9 +216,9 @@ func checkManifest(name string, files []File) (Manifest, *Problem) {
 	return m, nil
 }
 
-// ValidPath says what is wrong with the path of a file in a skill. It is relative to the skill's folder, with / between at most
-// MaxPath bytes of names that have 1 to MaxPathElement bytes each; they are of characters that can be seen, and blanks between
-// them, and not of dots alone. The error is one sentence that says what to do.
+// ValidPath returns an error if the path cannot be that of a file in a skill. It is relative to the skill's folder and has at most MaxPath
+// bytes: names with / between them, of 1 to MaxPathElement bytes each. Names consist of visible characters and blanks between them, and not
+// of dots alone. The error is one sentence with the fix.
 func ValidPath(p string) error {
 	switch {
 	case p == "":

@@ -129,7 +129,7 @@ func TestCheckTakesAnyFile(t *testing.T) {
 	}
 }
 
-// TestCheckLeavesOut: what tools leave behind goes, whatever its path is, and every such file is named or counted.
+// TestCheckLeavesOut: files that tools leave behind are omitted, whatever their path is, and every such file is named or counted.
 func TestCheckLeavesOut(t *testing.T) {
 	t.Parallel()
 	paths := []string{
@@ -153,7 +153,7 @@ func TestCheckLeavesOut(t *testing.T) {
 	}
 }
 
-// TestCheckNamesAllProblems: whoever mends a skill learns all that is wrong with it at once.
+// TestCheckNamesAllProblems: an author who fixes a skill sees all problems at once.
 func TestCheckNamesAllProblems(t *testing.T) {
 	t.Parallel()
 	files := skillOf("../x", "scripts/A", "scripts/a", "skill.md")

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// maxSecretBytes is how much of the files of a skill is scanned for secrets: what is made to be slow takes more than a second.
+	// maxSecretBytes is how much of the files of a skill is scanned for secrets: a content that is crafted to be slow takes more than a
+	// second.
 	maxSecretBytes = 1 << 20
 	// maxShellBytes is how much of them is parsed as shell scripts.
 	maxShellBytes = 512 << 10
@@ -29,7 +30,7 @@ const (
 	maxPrograms, maxPoints = 12, 4
 )
 
-// script says what a program is and, of a shell script, what it runs.
+// script records what a program is and which programs a shell script runs.
 func (g *gatherer) script(f *File) {
 	first, _, _ := bytes.Cut(f.Content[:min(len(f.Content), maxFact)], []byte("\n"))
 	message := "A program without a line #!."
@@ -48,7 +49,7 @@ func (g *gatherer) script(f *File) {
 	g.find(v1alpha1.FindingScript, f.Path, 0, message)
 }
 
-// programs says what a shell script runs, as far as it can be told.
+// programs describes the programs that a shell script runs, as far as they can be determined.
 func (g *gatherer) programs(content []byte) string {
 	if g.shellBytes -= len(content); g.shellBytes < 0 {
 		return "What it runs was not looked into: there are too many scripts."
@@ -74,7 +75,7 @@ func (g *gatherer) programs(content []byte) string {
 		said = "Runs no other program"
 	}
 	if list.Untold() != nil || list.Unsure != "" {
-		// What is said first must not push this out.
+		// The first part of the message must not push this out.
 		return "Not all that it runs can be told. " + said + "."
 	}
 	return said + "."
@@ -86,7 +87,7 @@ var shellBuiltins = setOf(":", "[", "alias", "break", "cd", "continue", "declare
 
 var shells = setOf("sh", "bash", "zsh", "dash", "ksh", "ash")
 
-// isShellScript says by its name and its first line whether a file is one for a shell.
+// isShellScript reports, by its name and its first line, whether a file is a shell script.
 func isShellScript(f *File) bool {
 	name := f.Path[strings.LastIndexByte(f.Path, '/')+1:]
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && shells[name[dot+1:]] {
@@ -99,7 +100,7 @@ func isShellScript(f *File) bool {
 	return ok && slices.ContainsFunc(words, func(word string) bool { return shells[word[strings.LastIndexByte(word, '/')+1:]] })
 }
 
-// shellParts returns what of a file is for a shell: all of a script, and the blocks of Markdown that say so.
+// shellParts returns the parts of a file that are for a shell: all of a script, and the Markdown blocks with a shell as their language.
 func shellParts(f *File, found func(part []byte)) {
 	if isShellScript(f) {
 		found(f.Content)
@@ -156,7 +157,7 @@ func (g *gatherer) secrets(f *File) {
 	}
 }
 
-// hidden finds lines with characters that nobody sees.
+// hidden finds lines with invisible characters.
 func (g *gatherer) hidden(f *File) {
 	line, found := 1, points{}
 	before := rune(0)
@@ -201,7 +202,7 @@ func (p *points) add(r rune) {
 	}
 }
 
-// hiddenRune reports whether a character is seen by nobody, turns the direction of text, or makes a terminal do something.
+// hiddenRune reports whether a character is invisible, turns the direction of text, or is a control character for terminals.
 func hiddenRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r == 0x7F
@@ -209,7 +210,7 @@ func hiddenRune(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// partOfSymbol reports whether a character that nobody sees is one that pictures are made of, after another.
+// partOfSymbol reports whether an invisible character is part of an emoji or symbol, after another character.
 func partOfSymbol(before, r rune) bool {
 	switch r {
 	case '\uFE0E', '\uFE0F':
@@ -250,7 +251,7 @@ func (g *gatherer) base64(f *File) {
 
 // base64Block is a piece of base64.
 type base64Block struct {
-	// line is the number of its first line, width the length of that, and last says that a shorter one ended it.
+	// line is the number of its first line, width the length of that line, and last is true if a shorter line ended it.
 	line, width int
 	last        bool
 	// size of it in characters, begin its beginning.

@@ -44,7 +44,7 @@ func parseFront(front string) (*yaml.Node, error) {
 // decodeFront returns the one document that the text is, nil if it is none.
 func decodeFront(front string) (document *yaml.Node, err error) {
 	defer func() {
-		// The parser panics when it meets what its author thought impossible. The text is hostile.
+		// The parser panics in cases that its author thought impossible. The text is hostile.
 		if r := recover(); r != nil {
 			document, err = nil, errors.New("it cannot be parsed")
 		}
@@ -68,7 +68,7 @@ func decodeFront(front string) (document *yaml.Node, err error) {
 
 var (
 	yamlPosition = regexp.MustCompile(`^yaml: (line \d+: )?`)
-	// yamlAdvice says what to do about what people do most often.
+	// yamlAdvice is the fix for the most frequent mistakes.
 	yamlAdvice = map[string]string{
 		"mapping values are not allowed in this context":  `there is ": " in a text without quotes, or the line is indented: put the text in quotes`,
 		"found character that cannot start any token":     "no text without quotes begins in this way, and no line with a tab: put the text in quotes, or indent with spaces",
@@ -77,8 +77,8 @@ var (
 	}
 )
 
-// explainYAML is an error of the YAML parser with the line and advice. The lines that the parser has in its errors are often those of
-// what is around, so the line is looked for: the first one with which the text gives that error.
+// explainYAML is an error of the YAML parser with the line and advice. The parser often reports the line of a surrounding node. So the
+// function searches for the line: it is the first one up to which the text produces that error.
 func explainYAML(front string, err error) error {
 	message := yamlPosition.ReplaceAllString(err.Error(), "")
 	if strings.HasPrefix(message, "exceeded max depth") {
@@ -163,7 +163,7 @@ func coreTag(n *yaml.Node) bool {
 	return false
 }
 
-// frontReader takes what the standard has out of the front matter.
+// frontReader extracts the standard's keys from the front matter.
 type frontReader struct {
 	front    Front
 	warnings warningList
@@ -171,7 +171,7 @@ type frontReader struct {
 	problems []string
 }
 
-// read takes all keys in their order. root is what parseFront gave.
+// read reads all keys in their order. root is the result of parseFront.
 func (r *frontReader) read(root *yaml.Node) error {
 	given := make(map[string]bool)
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -223,7 +223,7 @@ func (r *frontReader) readKey(key, value *yaml.Node) {
 	}
 }
 
-// readDescription takes the description. One that is too long is taken as far as there is room for it where skills are listed.
+// readDescription reads the description. One that is too long is cut to the limit of the lists of skills.
 func (r *frontReader) readDescription(key, value *yaml.Node) {
 	description, problem := scalar(key, value)
 	description = strings.TrimSpace(description)
@@ -241,7 +241,7 @@ func (r *frontReader) readDescription(key, value *yaml.Node) {
 // standardKeys are those that the standard has.
 var standardKeys = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-// unknown says what to do about a key that the standard has not.
+// unknown is the fix for a key that is not in the standard.
 func unknown(key string) string {
 	meant := strings.ReplaceAll(strings.ToLower(key), "_", "-")
 	if slices.Contains(standardKeys, meant) {
@@ -274,7 +274,7 @@ func (r *frontReader) readMetadata(key, value *yaml.Node) {
 	}
 }
 
-// scalar is the text that a value is, and what is wrong with it, "" if nothing is.
+// scalar is the text of a value. problem describes why it is invalid; it is "" if it is valid.
 func scalar(key, value *yaml.Node) (got, problem string) {
 	switch {
 	case value.Kind != yaml.ScalarNode:
@@ -310,7 +310,7 @@ func words(key, value *yaml.Node) (got, problem string) {
 	return strings.Join(all, " "), ""
 }
 
-// length says what is wrong with the number of characters of a text, "" if nothing is.
+// length describes the problem with the number of characters of a text; it returns "" if there is none.
 func length(key *yaml.Node, s string, most int) string {
 	if s == "" {
 		return fmt.Sprintf("%s is empty: give it 1 to %d characters", quoted(key.Value), most)
@@ -328,7 +328,7 @@ func (r *frontReader) required(key *yaml.Node, problem string) {
 	}
 }
 
-// optional takes a value if there is no problem. If there is, the value is left out with a warning.
+// optional takes a value if there is no problem. If there is one, the value is omitted with a warning.
 func (r *frontReader) optional(key *yaml.Node, problem string, take func()) {
 	if problem == "" {
 		take()

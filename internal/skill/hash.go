@@ -16,8 +16,8 @@ import (
 // it does not depend on their order. Their paths have no line breaks, as Check sees to.
 func ContentHash(files []File) string { return HashOf(Listed(files)) }
 
-// HashOf is the ContentHash of files of which only the list is at hand: of a line "MODE SHA256 PATH" for each of them, in the order
-// of their paths, where MODE is 755 for a program and 644 for all others.
+// HashOf is the ContentHash of files of which only the list is at hand. It hashes a line "MODE SHA256 PATH" for each file, in the order of
+// their paths, where MODE is 755 for a program and 644 for all others.
 func HashOf(files []v1alpha1.RevisionFile) string {
 	sum := sha256.New()
 	for _, f := range sorted(files) {

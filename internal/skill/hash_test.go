@@ -28,7 +28,7 @@ func TestContentHash(t *testing.T) {
 	if got := ContentHash(nil); got != "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" {
 		t.Errorf("no files: %s", got)
 	}
-	// What people can do by hand.
+	// A computation of the hash by hand.
 	cmd := exec.Command("bash", "-c", `set -euo pipefail; mkdir scripts references; : > "references/a b.md"
 		printf '#!/bin/sh\necho ü\n' > scripts/run; chmod 755 scripts/run; printf %s "$1" > SKILL.md
 		find . -type f -printf '%P\n' | LC_ALL=C sort | while read -r p; do echo "$([[ -x $p ]] && echo 755 || echo 644) $(sha256sum < "$p" | cut -c-64) $p"; done | sha256sum | cut -c-64`, "bash", manifest)
@@ -99,7 +99,7 @@ func TestHashIsOfAllThereIs(t *testing.T) {
 	}
 }
 
-// TestHashKeepsFilesApart: what moves from one file into another changes the hash.
+// TestHashKeepsFilesApart: moving bytes from one file into another changes the hash.
 func TestHashKeepsFilesApart(t *testing.T) {
 	t.Parallel()
 	a := []File{{Path: "assets/a", Content: []byte("12")}, {Path: "assets/b", Content: []byte("3")}}

@@ -25,8 +25,8 @@ type Input struct {
 	Value any
 }
 
-// CheckInputs returns the inputs of a run: the values that it gives, or else their defaults, in the order of the definitions.
-// One that has neither is left out. The error names the entry of spec.inputs that is wrong, or the input that is missing.
+// CheckInputs returns the inputs of a run: the given values, or else their defaults, in the order of the definitions. An input with neither
+// is omitted. The error names the wrong entry of spec.inputs, or the missing input.
 func CheckInputs(defs []v1alpha1.SkillInput, given []v1alpha1.RunInput) ([]Input, error) {
 	values := make(map[string]any, len(given))
 	for i := range given {
@@ -65,7 +65,7 @@ func CheckInputs(defs []v1alpha1.SkillInput, given []v1alpha1.RunInput) ([]Input
 	return inputs, nil
 }
 
-// described is what the policy says of an input to whoever fills it in, behind an error.
+// described is the policy's description of an input, as the end of an error for the person who fills the input in.
 func described(d *v1alpha1.SkillInput) string {
 	if d.Description == "" {
 		return ""
@@ -84,8 +84,7 @@ func inputNames(defs []v1alpha1.SkillInput) string {
 	return "it has " + text.CutBytes(strings.Join(names, ", "), maxShownValue)
 }
 
-// allowedValue reads a value of the input that is one of its options, if it has any. Options are compared by what they mean:
-// 1.0 is 1.
+// allowedValue reads a value of the input that is one of its options, if it has any. Options are compared by their meaning: 1.0 is 1.
 func allowedValue(d *v1alpha1.SkillInput, value string) (any, error) {
 	v, err := inputValue(d.Type, value)
 	if err != nil || len(d.Options) == 0 {

@@ -84,7 +84,7 @@ func TestCheckInputsRefuses(t *testing.T) {
 	}
 }
 
-// Who leaves an input out is told what it is for.
+// The error about a missing input has its description.
 func TestMissingInputIsDescribed(t *testing.T) {
 	t.Parallel()
 	_, err := CheckInputs([]v1alpha1.SkillInput{{Name: "to", Type: v1alpha1.InputString, Required: true, Description: "who gets the \x1b[8mmessage"}}, nil)

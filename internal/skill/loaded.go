@@ -14,12 +14,12 @@ var loadedNames = setOf("package.json", "pyproject.toml", "setup.cfg", "makefile
 // loadedEndings are those of files that an interpreter or a linker loads, beside those of programs.
 var loadedEndings = setOf("pth", "pyd", "pyw", "egg-link", "cts", "mts", "jsx", "tsx", "node", "pm", "phar", "zsh", "class")
 
-// DataFolders are the folders of a workspace that have what a program works on, and nothing that it loads by itself.
+// DataFolders are the folders of a workspace for the data of programs. Programs load nothing from them by themselves.
 func DataFolders() []string { return []string{"inputs", "data"} }
 
-// Steers says why a file that a run brings can change what the skill's programs do, "" if it cannot. They work in the workspace, which is
-// also the home folder and a place where Python looks for modules. Below DataFolders that are not the skill's own, modules may lie: a
-// program has to be told of them.
+// Steers returns why a file of a run's input can change what the skill's programs do; it returns "" if it cannot. The programs work in the
+// workspace, which is also the home folder and a path where Python looks for modules. Below DataFolders that are not the skill's own,
+// modules are allowed: a program does not look there unless it is configured to.
 func (p Places) Steers(file string) string {
 	for element := range strings.SplitSeq(strings.ToLower(file), "/") {
 		switch {

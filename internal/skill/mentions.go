@@ -75,8 +75,8 @@ func schemeBefore(b []byte) string {
 	return ""
 }
 
-// authorities are what can be meant by what stands after the slashes of a URL: the part up to the first character that no host
-// has, and what follows the last @ in it, since a password can have nearly any character.
+// authorities are the possible authorities of a URL, from the text after its slashes. They are the part up to the first character that no
+// host has, and the part of that after the last @, since a password can have nearly any character.
 func authorities(b []byte) []string {
 	end := 0
 	for end < len(b) && end < maxAuthority && b[end] > ' ' && strings.IndexByte("/\\?#\"'>`}|^", b[end]) < 0 {
@@ -90,8 +90,8 @@ func authorities(b []byte) []string {
 	return slices.Compact(list)
 }
 
-// cutHost ends a text where its punctuation begins. Of a name whose middle a program fills in nothing is left: it cannot be
-// told.
+// cutHost cuts a text at its first punctuation. It returns nothing of a name whose middle a program fills in: such a name cannot be
+// determined.
 func cutHost(s string) string {
 	if i := strings.IndexAny(s, "!$&()*+,;={<"); i >= 0 {
 		s = cutAt(s, i)
@@ -149,7 +149,8 @@ var (
 		"your-server.com", "your-domain.com", "yourdomain.com", "your-company.com", "yourcompany.com", "your-app.com", "your-api.com",
 		"your-host.com", "your-site.com", "yoursite.com", "my-server.com", "mydomain.com",
 	}
-	// reservedSuffixes are of names that nobody has (RFC 2606). Of these, .test is left to those who try things out.
+	// reservedSuffixes are the suffixes of names that cannot be registered (RFC 2606). The .test suffix is not among them: people use it for
+	// trials.
 	reservedSuffixes = []string{
 		".example.com", ".example.org", ".example.net", ".example.edu", ".localhost", ".example", ".invalid",
 	}
@@ -188,7 +189,7 @@ func (g *gatherer) environment(f *File) {
 	})
 }
 
-// variablePatterns give the name of a variable, "" for none, that stands after a text.
+// variablePatterns return the name of a variable after a text, "" if there is none.
 var variablePatterns = []struct {
 	anchor string
 	name   func(rest []byte) string
@@ -209,7 +210,7 @@ var variablePatterns = []struct {
 	{"os.getenv", func(rest []byte) string { return quotedName(rest, "(") }},
 }
 
-// after calls found with what is before and behind each place of a text.
+// after calls found with the texts before and behind each occurrence of a text.
 func after(content []byte, anchor string, found func(before, rest []byte)) {
 	for at := 0; ; {
 		i := bytes.Index(content[at:], []byte(anchor))

@@ -11,7 +11,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// oddPlace says what another meaning a file has where it is, "" if it has none. A run has the files of its skill in its workspace.
+// oddPlace describes the other meaning that a file has at its path; it returns "" if there is none. A run has the files of its skill in its
+// workspace.
 func oddPlace(p string) string {
 	top, _, below := strings.Cut(p, "/")
 	switch {
@@ -30,11 +31,11 @@ func oddPlace(p string) string {
 	return ""
 }
 
-// Places are where files of a skill are among the other files of a workspace: where every skill has them, and where this one has.
+// Places are the paths of a skill's files among the other files of a workspace: those that every skill has, and those of this one.
 type Places struct {
 	// files are those at the skill's root, folders the first parts of the paths of all others.
 	files, folders map[string]bool
-	// program says that there is one at the root: what is beside it, it can load.
+	// program is true if there is a program at the root: it can load the files beside it.
 	program bool
 }
 
@@ -59,13 +60,13 @@ func (p Places) Has(file string) bool {
 	return toolapi.SkillPath(file) || !LeftBehind(file) && (below && p.folders[top] || !below && p.files[top])
 }
 
-// Beside reports whether a file at that path can change what the skill's programs do: it is where the skill has files, or at the root
-// beside a program.
+// Beside reports whether a file at that path can change what the skill's programs do: it is at a path of the skill, or at the root beside a
+// program.
 func (p Places) Beside(file string) bool {
 	return p.Has(file) || p.program && !strings.Contains(file, "/")
 }
 
-// Own are the places that not every skill has, in their order: names of files and of folders at the skill's root.
+// Own are the paths that not every skill has, in their order: names of files and of folders at the skill's root.
 func (p Places) Own() (names []string) {
 	for name := range p.files {
 		if !toolapi.SkillPath(name) {

@@ -18,10 +18,10 @@ func HasPackages(d *v1alpha1.SkillDependencies) bool {
 	return d != nil && len(d.NPM)+len(d.Pip)+len(d.Apt) > 0
 }
 
-// PolicyHash is what an approval binds a policy by: "sha256:…" of its canonical JSON, which has sorted keys, no spaces and no
-// escapes but those that JSON needs. What is empty is left out, but for an empty bash.allowedCommands, and {} stands for an
-// empty policy. Lists are taken as they are written, so that their order counts, although most of them are sets: then anybody
-// can compute the hash of a policy that is in the cluster, where it has its defaults:
+// PolicyHash is the hash by which an approval is bound to a policy: "sha256:…" of its canonical JSON, which has sorted keys, no spaces and
+// no escapes but those that JSON needs. Empty values are omitted, except for an empty bash.allowedCommands, and {} stands for an empty
+// policy. Lists are hashed in the order in which they are written, although most of them are sets. So any client can compute the hash of a
+// policy that is in the cluster, where it has its defaults:
 //
 //	kubectl get skill NAME -o json | jq -cjS .spec.policy | sha256sum
 func PolicyHash(p *v1alpha1.SkillPolicy) string {
@@ -31,8 +31,8 @@ func PolicyHash(p *v1alpha1.SkillPolicy) string {
 	return jsonHash(p)
 }
 
-// PackagesHash is the same of dependencies and of where they are installed from: what it is equal for needs to be installed
-// once. Either can be nil. The keys of apt's source count for packages of apt alone, and the white space around them for none.
+// PackagesHash is the same hash of dependencies and of their sources: packages with an equal hash need to be installed only once. Either
+// can be nil. The keys of apt's source count for packages of apt alone, and the white space around them for none.
 func PackagesHash(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSources) string {
 	if sources != nil {
 		counts := *sources
@@ -52,7 +52,7 @@ func jsonHash(v any) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// canonicalJSON panics on what has no JSON form, which nothing of the API lacks.
+// canonicalJSON panics on a value without a JSON form. The API has no such value.
 func canonicalJSON(v any) string {
 	encoded, err := json.Marshal(v)
 	if err != nil {
@@ -67,6 +67,6 @@ func canonicalJSON(v any) string {
 	return lineSeparators.Replace(text.JSON(plain))
 }
 
-// lineSeparators takes back what encoding/json escapes for the sake of JavaScript. An escaped backslash is matched first, so
-// that what comes after one is left as it is.
+// lineSeparators undoes the escapes that encoding/json adds for the sake of JavaScript. An escaped backslash is matched first, so that the
+// text after one is not changed.
 var lineSeparators = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")

@@ -30,7 +30,7 @@ func fullPolicy() *v1alpha1.SkillPolicy {
 	}
 }
 
-// The hash is what people compute and Git keeps: it never changes for a policy.
+// People compute the hash and store it in Git: it never changes for a policy.
 func TestPolicyHashGolden(t *testing.T) {
 	t.Parallel()
 	const full = `{"approval":{"bash":{"commands":["git push *"]},"required":"Irreversible"},"bash":{"allowedCommands":[]},` +
@@ -57,7 +57,7 @@ func TestPolicyHashGolden(t *testing.T) {
 	}
 }
 
-// Whatever is changed of a policy changes its hash.
+// Every change of a policy changes its hash.
 func TestPolicyHashTellsPoliciesApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{PolicyHash(fullPolicy()): "nothing"}

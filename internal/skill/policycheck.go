@@ -22,7 +22,7 @@ const (
 	MaxDomainBytes = 4 << 10
 )
 
-// CheckPolicy says why a policy cannot be granted, nil if it can. The error names the field.
+// CheckPolicy returns an error if a policy cannot be granted. The error names the field.
 func CheckPolicy(p *v1alpha1.SkillPolicy) error {
 	encoded, err := json.Marshal(p)
 	if err != nil {
@@ -95,7 +95,7 @@ func checkCredential(c *v1alpha1.SkillCredential, domains allowlist.List) error 
 	return nil
 }
 
-// What a run's own credentials cannot be called, and where they cannot be put: the schema of MotorRuns says the same.
+// Names that a run's own credentials must not have, and slots that they must not use: the schema of MotorRuns has the same rules.
 var (
 	reservedNames = []string{
 		"path", "home", "user", "logname", "shell", "pwd", "oldpwd", "lang", "language", "term", "tmpdir", "temp", "tmp", "ifs", "env", "bash_env",

@@ -8,13 +8,13 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// MaxProposals is how many proposals of runs wait for a decision about one skill. Runs bring no more, and those that there are stay:
-// what a person looks at is not pushed out by what comes after it. It is half of the revisions that are kept, so that there is
-// room for what was decided.
+// MaxProposals is how many proposals of runs wait for a decision about one skill. Runs add no more, and the existing ones stay: a later
+// proposal does not push out one that a person looks at. It is half of the number of stored revisions, so that the other half remains for
+// decided ones.
 const MaxProposals = 10
 
-// Undecided returns the revisions that runs proposed and nobody has decided about, the oldest first: they were not rejected, and are
-// newer than every one that spec.approval ever named. Who approved, or revoked, that one has passed over what was there before it.
+// Undecided returns the revisions that runs proposed and that await a decision, the oldest first: they were not rejected, and are newer
+// than every one that spec.approval ever named. A person who approved, or revoked, a newer one has passed over the older ones.
 func Undecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revisions []v1alpha1.SkillRevision) []*v1alpha1.SkillRevision {
 	decided := NewestDecided(spec, status, revisions)
 	var open []*v1alpha1.SkillRevision
@@ -27,7 +27,7 @@ func Undecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revisions
 	return open
 }
 
-// NewestDecided is what status.newestDecided is to be: what it was, unless spec.approval names a newer one by now.
+// NewestDecided is the new value of status.newestDecided: the former one, unless spec.approval names a newer one by now.
 func NewestDecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revisions []v1alpha1.SkillRevision) *v1alpha1.RevisionSummary {
 	newest := status.NewestDecided
 	for i := range revisions {
@@ -60,7 +60,7 @@ func isNewer(r *v1alpha1.SkillRevision, than *v1alpha1.RevisionSummary) bool {
 	return CompareAge(r, old) > 0
 }
 
-// AwaitsDecision reports whether nobody has ever decided anything about a skill.
+// AwaitsDecision reports whether no decision about a skill was ever made.
 func AwaitsDecision(sk *v1alpha1.Skill) bool {
 	return sk.Spec.Approval == nil && len(sk.Spec.Rejections) == 0 && sk.Status.NewestDecided == nil
 }

@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 )
 
-// maxReviewStarts is how often a review is begun. What ends the process of whoever looks at it would do so for ever.
+// maxReviewStarts is how often a review is started. Files that crash the reviewing process would otherwise crash it for ever.
 const maxReviewStarts = 2
 
 // IsSetAside reports whether a revision is not to be looked at, because that ended the process as often as may be.
@@ -19,7 +19,7 @@ func IsSetAside(rev *v1alpha1.SkillRevision) bool {
 	return rev.Status.ReviewedAt == nil && rev.Status.ReviewStarts >= maxReviewStarts
 }
 
-// SetAside says of such a revision what is the matter, and what to do.
+// SetAside describes, for such a revision, the problem and what to do.
 func SetAside(rev *v1alpha1.SkillRevision) string {
 	return fmt.Sprintf("The operator's process ended %d times while it looked through the files of %s, so that nothing is known of them: take them for dangerous. "+
 		"Read them yourself, change them, or delete the SkillRevision to have them looked at once more.", rev.Status.ReviewStarts, rev.Name)
@@ -28,7 +28,7 @@ func SetAside(rev *v1alpha1.SkillRevision) string {
 // maxMissing is the most names of a kind that a review lists as missing.
 const maxMissing = 32
 
-// ReviewPolicy compares what the files of a revision mention, as its status has it, with what a policy grants.
+// ReviewPolicy compares the mentions in the files of a revision, as its status has them, with the grants of a policy.
 func ReviewPolicy(rev *v1alpha1.SkillRevision, p *v1alpha1.SkillPolicy) *v1alpha1.PolicyReview {
 	r := &v1alpha1.PolicyReview{Revision: rev.Name, Findings: int32(len(rev.Status.Findings))}
 	r.MissingDomains, r.UnusedDomains = reviewDomains(rev.Status.Domains, p.Domains)

@@ -49,7 +49,7 @@ func TestReviewPolicy(t *testing.T) {
 	}
 }
 
-// Times have no parts of seconds: what a run proposes counts as later than what the source gave in the same second.
+// Times have no fractions of seconds: a proposal of a run counts as later than the content of the source in the same second.
 func TestDecideOrdersProposalsOfTheSameSecond(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skill knows what a skill is: its files as the Agent Skills standard has them, the hashes that an approval is bound to,
-// the policy, and what is decided from them. It does no I/O and has no client.
+// Package skill defines what a skill is: its files as the Agent Skills standard has them, the hashes that an approval is bound to, the
+// policy, and the decisions that follow from them. It does no I/O and has no client.
 package skill
 
 import (
@@ -30,16 +30,16 @@ const (
 	MaxName, MaxDescription, MaxCompatibility = 64, 1024, 500
 )
 
-// Front is what stands in the front matter of SKILL.md. Numbers, dates, true and false are taken as they are written, and what is
-// null, or has no value, is "". No text has control characters but line breaks and tabs, or others that nobody sees.
+// Front is the content of the front matter of SKILL.md. Numbers, dates, true and false are taken as they are written. A key that is null,
+// or has no value, is "". No text has control characters but line breaks and tabs, or other invisible characters.
 type Front struct {
 	// Name is one for ValidName.
 	Name string
-	// Description is 1 to 1024 characters, without blanks around it. Of a longer one, it is the beginning.
+	// Description is 1 to 1024 characters, without blanks around it. A longer description is cut to its beginning.
 	Description string
 	// License is a name, or the path of a file; "" if there is none.
 	License string
-	// Compatibility says what the skill needs around it, in at most 500 characters; "" if it says nothing.
+	// Compatibility describes the environment that the skill needs, in at most 500 characters; "" if SKILL.md does not.
 	Compatibility string
 	// Metadata is what other systems keep there. Nothing here depends on it.
 	Metadata map[string]string
@@ -53,31 +53,31 @@ type Manifest struct {
 	// Body is the text below the front matter, with LF between its lines. It may be empty, as it is in the standard's smallest
 	// example.
 	Body string
-	// Warnings say what is odd: of SKILL.md in the order of the lines, then about which files; at most 32 of each, of which the last
-	// says how many more there are.
+	// Warnings are odd but accepted findings: those of SKILL.md in the order of the lines, then those about which files there are. Each group
+	// has at most 32, of which the last counts the omitted ones.
 	Warnings []Warning
-	// LeftOut are the paths of files that are no part of the skill, because tools leave them behind. Those that cannot be shown are
-	// in quotes. At most 32; the last says how many more there are.
+	// LeftOut are the paths of files that are not part of the skill, because tools leave them behind. Those that cannot be displayed are in
+	// quotes. At most 32; the last counts the omitted ones.
 	LeftOut []string
 }
 
-// Warning says what is odd.
+// Warning is an odd but accepted finding.
 type Warning struct {
 	// Kind of the finding that it is.
 	Kind v1alpha1.FindingKind
 	// Line of SKILL.md, from 1; 0 if it is about many.
 	Line int
-	// Message is one sentence. What it quotes is shortened, and has nothing that cannot be shown.
+	// Message is one sentence. Its quotations are shortened, and have no characters that cannot be displayed.
 	Message string
 }
 
-// ParseManifest reads a SKILL.md: a line ---, the front matter in YAML, a line ---, and the body. A byte order mark is skipped, and
-// CRLF is read as LF. The error names all that is wrong with the name and the description, each with its line and what to do, and
-// quotes nothing that cannot be shown. What it takes is bounded, whatever the content is: it is refused by its size before anything is
-// parsed. Anchors and tags of its own are refused, and so is a key that is there twice.
+// ParseManifest reads a SKILL.md: a line ---, the front matter in YAML, a line ---, and the body. A byte order mark is skipped, and CRLF is
+// read as LF. The error names all problems with the name and the description, each with its line and the fix, and quotes no character that
+// cannot be displayed. Its cost is bounded for every content: a content that is too large is refused before anything is parsed. Anchors and
+// tags of its own are refused, and so is a key that is there twice.
 //
-// Skills are written for other systems too. A key that the standard does not know, and a value of another kind or length than it
-// wants, gives a warning; name and description are needed all the same.
+// Skills are written for other systems too. A key that is not in the standard produces a warning, and so does a value of another kind or
+// length than the standard requires. The name and the description are required all the same.
 func ParseManifest(content []byte) (Manifest, error) {
 	if len(content) > MaxManifestBytes {
 		return Manifest{}, fmt.Errorf("it has %d bytes, and %d are the most: move parts of it to files below references", len(content), MaxManifestBytes)
@@ -118,7 +118,7 @@ func splitManifest(content []byte) (front, body string, err error) {
 		case !more:
 			return "", "", lineError(1, "the front matter does not end: add a line --- below it")
 		}
-		// YAML takes some of these for the end of a line, and then a line has keys that nobody sees in it.
+		// YAML takes some of these for the end of a line, and then a line has keys that a reader does not see.
 		if i := strings.IndexFunc(line, func(c rune) bool { return c != '\t' && unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) }); i >= 0 {
 			c, _ := utf8.DecodeRuneInString(line[i:])
 			return "", "", lineError(number, "there is a control character, or another end of line than LF and CRLF (U+%04X): take it out", c)
@@ -127,7 +127,7 @@ func splitManifest(content []byte) (front, body string, err error) {
 	}
 }
 
-// checkText refuses what is no text.
+// checkText refuses a content that is not text.
 func checkText(content []byte) error {
 	if utf8.Valid(content) && bytes.IndexByte(content, 0) < 0 {
 		return nil
@@ -148,8 +148,8 @@ func checkText(content []byte) error {
 // isFence reports whether a line begins or ends the front matter.
 func isFence(line string) bool { return strings.TrimRight(line, " \t") == "---" }
 
-// ValidName says what is wrong with the name of a skill, which is 1 to 64 of a-z, 0-9 and hyphens, without a hyphen at its beginning
-// or end, or two in a row. The error is one sentence that says what to do.
+// ValidName returns an error if a name cannot be that of a skill. A name is 1 to 64 of a-z, 0-9 and hyphens, without a hyphen at its
+// beginning or end, or two in a row. The error is one sentence with the fix.
 func ValidName(name string) error {
 	if name == "" {
 		return fmt.Errorf("the name is empty: give one of 1 to %d of a-z, 0-9 and hyphens", MaxName)
@@ -171,8 +171,8 @@ func ValidName(name string) error {
 	return nil
 }
 
-// unseen reports whether nobody sees a character, or it turns the direction of text. The two that join letters, which some scripts and
-// emoji need, are not among them, nor are line breaks and tabs.
+// unseen reports whether a character is invisible, or turns the direction of text. The two joiners that some scripts and emoji need are not
+// among them, nor are line breaks and tabs.
 func unseen(c rune) bool {
 	switch c {
 	case '\n', '\t', '\u200c', '\u200d':
@@ -187,8 +187,7 @@ func visible(c rune) bool {
 	return unicode.IsPrint(c) && c != '\u2800' && !unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// quoted is what somebody else wrote, fit to be part of a message: in quotes, at most 60 bytes of it, and with escapes for all that
-// cannot be seen.
+// quoted is an untrusted text, escaped for a message: in quotes, at most 60 bytes of it, and with escapes for all invisible characters.
 func quoted(s string) string {
 	var b strings.Builder
 	for _, c := range strconv.Quote(text.CutBytes(s, 60)) {
@@ -208,10 +207,10 @@ func lineError(line int, format string, args ...any) error {
 
 func atLine(line int, message string) string { return "line " + strconv.Itoa(line) + ": " + message }
 
-// maxWarnings bounds the warnings of one skill, with the one that says how many more there are.
+// maxWarnings bounds the warnings of one skill, with the one that counts the omitted ones.
 const maxWarnings = 32
 
-// warningList are warnings, of which the first are kept and the rest are counted.
+// warningList are warnings, of which the first are stored and the others are counted.
 type warningList struct {
 	first []Warning
 	more  int

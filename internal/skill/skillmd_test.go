@@ -39,7 +39,7 @@ func TestParseManifestEncodings(t *testing.T) {
 	}
 }
 
-// TestParseManifestRefusesBytes has what cannot be in a file that people read.
+// TestParseManifestRefusesBytes has bytes that cannot be in a file that people read.
 func TestParseManifestRefusesBytes(t *testing.T) {
 	t.Parallel()
 	const front, body = "---\nname: reports\ndescription: d%s\n---\nBody.\n", "---\nname: reports\ndescription: d\n---\nBody.\n%s\n"
@@ -84,7 +84,7 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// TestParseManifestWarns: what the standard does not know is left out with a warning, and the rest is there.
+// TestParseManifestWarns: keys outside of the standard are omitted with a warning, and the others are there.
 func TestParseManifestWarns(t *testing.T) {
 	t.Parallel()
 	m, err := ParseManifest([]byte(`---
@@ -173,7 +173,7 @@ func TestParseManifestOfHostileText(t *testing.T) {
 	}
 }
 
-// FuzzParseManifest: whatever SKILL.md is, it is read or refused soon; what is accepted is valid.
+// FuzzParseManifest: every SKILL.md is read or refused soon; an accepted one is valid.
 func FuzzParseManifest(f *testing.F) {
 	for _, pattern := range []string{"testdata/conformance/refused/*", "testdata/conformance/valid/*/SKILL.md"} {
 		names, err := filepath.Glob(pattern)

@@ -24,9 +24,9 @@ const (
 
 // Observation is everything that the state of a skill is decided by.
 type Observation struct {
-	// Source is what spec.source gives now, nil if there is no source or it could not be read. Then what it gave last counts.
+	// Source is what spec.source has now, nil if there is no source or it could not be read. Then the last known source counts.
 	Source *SourceState
-	// Revisions of the skill, in any order. What is not Sound does not count.
+	// Revisions of the skill, in any order. A revision that is not Sound does not count.
 	Revisions []v1alpha1.SkillRevision
 	Spec      *v1alpha1.SkillSpec
 	// Status is the one that was written last.
@@ -34,7 +34,7 @@ type Observation struct {
 	Now    time.Time
 }
 
-// SourceState is what a source gives.
+// SourceState is the content of a source.
 type SourceState struct{ ContentHash string }
 
 // Verdict is what Decide found.
@@ -42,7 +42,7 @@ type Verdict struct {
 	State v1alpha1.SkillState
 	// Reason of the condition Approved.
 	Reason string
-	// Message is one sentence or two: how the skill stands, and what to do.
+	// Message is one sentence or two: the state of the skill, and what to do.
 	Message string
 	// Revision is the one that an approval is asked for, unless it has it: what status.revision names. Nil if there is none.
 	Revision *v1alpha1.SkillRevision
@@ -54,7 +54,7 @@ type Verdict struct {
 	WakeAt time.Time
 }
 
-// Decide says how a skill stands:
+// Decide determines the state of a skill:
 //
 //	new content ─► PendingReview ─► Reviewed ─► Approved ─► NeedsReapproval   content, policy or time
 //	                                   │           │ ▲            │
@@ -62,8 +62,8 @@ type Verdict struct {
 //	                                Rejected       ▼
 //	                                            Revoked
 //
-// An approval holds for one content and one policy. A content that a run proposes does not touch it; a source that gives
-// something else than when the approval was found does.
+// An approval holds for one content and one policy. A content that a run proposes does not affect it. A source that differs from its
+// content at the time of the approval does.
 func Decide(o Observation) Verdict {
 	d := &decision{Observation: o, source: lastSource(o)}
 	d.newest(o.Revisions)
@@ -80,7 +80,7 @@ func Decide(o Observation) Verdict {
 // decision is one call of Decide.
 type decision struct {
 	Observation
-	// source is the content that spec.source gives, "" if there is none or it was never read.
+	// source is the content of spec.source, "" if there is none or it was never read.
 	source string
 	// revisions that count, the newest first.
 	revisions []*v1alpha1.SkillRevision
@@ -111,8 +111,8 @@ func Sound(r *v1alpha1.SkillRevision) bool {
 	return r.DeletionTimestamp == nil && HashOf(r.Spec.Files) == r.Spec.ContentHash
 }
 
-// CompareAge is negative if a is older than b. Times have no parts of seconds, and what a run proposes comes after what it
-// began with.
+// CompareAge is negative if a is older than b. Times have no fractions of seconds, and the proposal of a run comes after the revision that
+// it began with.
 func CompareAge(a, b *v1alpha1.SkillRevision) int {
 	return cmp.Or(
 		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
@@ -137,9 +137,9 @@ func (d *decision) of(contentHash string) *v1alpha1.SkillRevision {
 	return d.revisions[i]
 }
 
-// candidate is what an approval is asked for: what the source gives, unless a run has proposed something after it that nobody
-// rejected, or else the newest revision. A source can go back to a content that it had before, whose revision is not the
-// newest then.
+// candidate is the revision to approve next. It is the content of the source, unless a run has proposed a revision after it that was not
+// rejected. Without a revision of the source, it is the newest one. A source can go back to a content that it had before, whose revision is
+// not the newest then.
 func (d *decision) candidate() *v1alpha1.SkillRevision {
 	current := d.of(d.source)
 	for _, r := range d.revisions {
@@ -177,7 +177,7 @@ func (d *decision) rejected(r *v1alpha1.SkillRevision) bool { return isRejected(
 // approved is the verdict while spec.approval is an approval.
 func (d *decision) approved(a *v1alpha1.SkillApproval) Verdict {
 	if a.ExpiresAt != nil && !d.Now.Before(a.ExpiresAt.Time) {
-		// The record is gone with it: whoever approves again has seen what the source gives by then.
+		// The record is removed with it: a person who approves again has seen the current content of the source by then.
 		return d.verdict(v1alpha1.SkillNeedsReapproval, v1alpha1.ReasonApprovalExpired,
 			"The approval ended at %s: approve %s again.", a.ExpiresAt.UTC().Format(time.RFC3339), a.ContentHash)
 	}
@@ -229,19 +229,19 @@ func (d *decision) unknown(a *v1alpha1.SkillApproval) Verdict {
 	return v
 }
 
-// record is what is kept of an approval: what was kept already, if it is the same one. One with another note is another one, for
-// whoever wrote it may decide: that is how the approved files are kept although the source has others. Once the source gives what is
-// approved, every other content of it is a change.
+// record is the stored form of an approval: the stored one, if it is the same approval. An approval with another note is another one,
+// because its author decided again: in that way a person retains the approved files although the source has others. Once the source has the
+// approved content, every other content of it is a change.
 //
-// A note that is not known is no difference: a status that was written without one, or whose CRD drops it, must not make an approval
-// of what nobody has seen.
+// A note that is not known is no difference. The status may have been written without one, or its CRD may drop it. Neither must turn a
+// content that no person has seen into an approved one.
 func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) *v1alpha1.ApprovedRevision {
 	is := &v1alpha1.ApprovedRevision{
 		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, Note: new(a.Note),
 		At: metav1.NewTime(d.Now),
 	}
 	if d.Spec.Source != nil && d.Status.Source != nil {
-		// Not what the source gives now: whoever approved could not see that.
+		// Not the current content of the source: the approver could not see that.
 		is.SourceHash = d.Status.Source.ContentHash
 	}
 	if was := d.Status.Approved; was != nil {

@@ -18,7 +18,7 @@ import (
 
 var t0 = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// content are the files of a revision, told apart by a letter.
+// content are the files of a revision, distinguished by a letter.
 func content(letter string) []v1alpha1.RevisionFile {
 	return Listed([]File{{Path: ManifestName, Content: []byte("same")}, {Path: "scripts/run.sh", Content: []byte(letter)}})
 }
@@ -34,13 +34,13 @@ func revision(letter string, minutes int) v1alpha1.SkillRevision {
 	}
 }
 
-// world is a skill whose operator does nothing but decide and write what it decided.
+// world is a skill whose operator only decides and writes its decision.
 type world struct {
 	Observation
 	verdict Verdict
 }
 
-// newWorld has a source that nobody has read.
+// newWorld has a source that was not read yet.
 func newWorld() *world {
 	return &world{Observation: Observation{
 		Spec:   &v1alpha1.SkillSpec{Source: &v1alpha1.SkillSource{}, Policy: v1alpha1.SkillPolicy{Tools: []v1alpha1.ToolName{"read"}}},
@@ -68,7 +68,7 @@ func does(steps ...step) step {
 	}
 }
 
-// gives lets the source give a content, whose revision is made.
+// gives sets the content of the source, whose revision is made.
 func gives(letter string) step {
 	return func(w *world) {
 		w.Spec.Source, w.Source = &v1alpha1.SkillSource{}, &SourceState{ContentHash: hashOf(letter)}
@@ -98,7 +98,7 @@ func approves(letter string) step {
 	}
 }
 
-// approvesWith approves a content and says why.
+// approvesWith approves a content with a note.
 func approvesWith(letter, note string) step {
 	return does(approves(letter), func(w *world) { w.Spec.Approval.Note = note })
 }
@@ -152,7 +152,7 @@ func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
 		steps []step
 		state v1alpha1.SkillState
-		// reason of the verdict, revision that it is about, and what is approved.
+		// reason of the verdict, revision that it is about, and the approved content.
 		reason, revision, approved string
 	}{
 		"nothing":                            {nil, pending, v1alpha1.ReasonNoRevision, "", ""},
@@ -266,7 +266,7 @@ func nameOf(r *v1alpha1.SkillRevision) string {
 	return strings.TrimPrefix(r.Name, "mail-")
 }
 
-// check says what holds of every verdict.
+// check checks the properties that every verdict must have.
 func (w *world) check(t *testing.T) {
 	t.Helper()
 	v, a := w.verdict, w.Spec.Approval
@@ -297,7 +297,7 @@ func (w *world) check(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order, what is approved is what a person approved.
+// In every order of events, the approved content is the one that a person approved.
 func TestDecideInAnyOrder(t *testing.T) {
 	t.Parallel()
 	events := []step{

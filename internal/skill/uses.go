@@ -37,13 +37,13 @@ func Tools(allowed string) (tools []string) {
 	return tools
 }
 
-// installs finds what a line says to install: the program, and what stands behind it.
+// installs finds the packages that a line installs: the program, and its arguments.
 var installs = regexp.MustCompile(`\b(pip3?|npm|pnpm|apt|apt-get)\s+(?:install|add|i)\s+([^\n;&|)` + "`" + `"'#]+)`)
 
 // packageName is a name without a version.
 var packageName = regexp.MustCompile(`^(@[A-Za-z0-9._-]+/)?[A-Za-z0-9][A-Za-z0-9._+-]*`)
 
-// installed finds what the file says to install.
+// installed finds the packages that the file installs.
 func (g *gatherer) installed(f *File) {
 	for _, m := range installs.FindAllSubmatch(f.Content, -1) {
 		if g.packages.full() {
@@ -89,7 +89,7 @@ func reviewTools(st *v1alpha1.SkillRevisionStatus, granted []v1alpha1.ToolName) 
 	return missing
 }
 
-// reviewPackages finds the packages that files say to install and that a policy does not have.
+// reviewPackages finds the packages that files install and that a policy does not have.
 func reviewPackages(mentioned []v1alpha1.Mention, d *v1alpha1.SkillDependencies) (missing []string) {
 	if d == nil {
 		d = &v1alpha1.SkillDependencies{}

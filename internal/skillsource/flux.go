@@ -27,7 +27,7 @@ import (
 const (
 	// maxArtifactBytes is the most that an artifact of Flux has: a whole repository, compressed.
 	maxArtifactBytes = 50 << 20
-	// maxOrigin is the most bytes of what is said of an origin.
+	// maxOrigin is the most bytes of the description of an origin.
 	maxOrigin = 512
 )
 
@@ -76,7 +76,7 @@ func (r *Reader) flux(ctx context.Context, namespace string, s *v1alpha1.SkillFl
 	return Read{Files: files, Origin: text.CutBytes(revision, maxOrigin)}, nil
 }
 
-// download reads the files below a folder of an archive. They are given only if the whole archive has the digest.
+// download reads the files below a folder of an archive. It returns them only if the whole archive has the digest.
 func (r *Reader) download(ctx context.Context, address, sum, folder string) ([]skill.File, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" || at.User != nil || at.Scheme != "http" && at.Scheme != "https" {
@@ -101,7 +101,7 @@ func (r *Reader) download(ctx context.Context, address, sum, folder string) ([]s
 	body := &lastError{r: &bounded{r: resp.Body, left: maxArtifactBytes}}
 	in := io.TeeReader(body, hash)
 	unpacked := untar(in, folder, &files)
-	// What follows the archive is of the digest too.
+	// Bytes after the archive are part of the digest too.
 	_, err = io.Copy(io.Discard, in)
 	switch {
 	case err == errTooLong || body.err == errTooLong: //nolint:errorlint // These are not wrapped.
@@ -129,7 +129,7 @@ func fluxFault(err error) error {
 	return unreachable("The artifact of Flux", err)
 }
 
-// lastError gives an error again whenever it is read after it, so that nobody takes what is left for all.
+// lastError returns the first error again on every later read, so that a caller does not take a part for the whole.
 type lastError struct {
 	r   io.Reader
 	err error

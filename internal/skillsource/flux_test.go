@@ -37,7 +37,7 @@ func TestFlux(t *testing.T) {
 		entry{name: "skills/weather/", kind: tar.TypeDir}, entry{name: "skills/weather/SKILL.md", content: manifest},
 		entry{name: "skills/weather/scripts/send.sh", content: "send", mode: 0o755}, entry{name: "skills/weather2/SKILL.md", content: "other"}))
 	linked := zipped(t, packed(t, entry{name: "skills/weather/SKILL.md", kind: tar.TypeSymlink, link: "/etc/passwd"}))
-	// What is behind the archive is of the digest too.
+	// Bytes after the archive are part of the digest too.
 	long := append(zipped(t, packedFiles(t, map[string]string{"SKILL.md": manifest})), make([]byte, 51<<20)...)
 	served := map[string][]byte{"/repository.tar.gz": repository, "/linked.tar.gz": linked, "/long.tar.gz": long}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func TestFlux(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		// As servers of files do with what ends in .gz.
+		// File servers treat names that end in .gz like this.
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Write(data)
 	}))

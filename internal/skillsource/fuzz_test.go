@@ -17,8 +17,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillsource"
 )
 
-// FuzzArtifact has a registry answer anything: its manifest, and one body for all that the manifest names. "<digest>" and "<size>" in
-// the manifest stand for those of that body. What comes of it is files within a skill's bounds, or a problem that can be shown.
+// FuzzArtifact has a registry answer anything: its manifest, and one body for all that the manifest names. "<digest>" and "<size>" in the
+// manifest stand for those of that body. The result is files within a skill's bounds, or a problem that can be displayed.
 func FuzzArtifact(f *testing.F) {
 	f.Add("application/vnd.oci.image.manifest.v1+json", []byte(`{"layers":[{"digest":"<digest>","size":<size>,"annotations":{"org.opencontainers.image.title":"SKILL.md"}}]}`), []byte(manifest))
 	f.Fuzz(func(t *testing.T, kind string, text, body []byte) {

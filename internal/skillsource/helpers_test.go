@@ -44,7 +44,7 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
 }
 
-// problem fails the test unless the error is a Problem with that reason that says all of it, and nothing secret.
+// problem fails the test unless the error is a Problem with that reason, all of these parts, and no secret.
 func problem(t *testing.T, err error, reason string, parts ...string) *skillsource.Problem {
 	t.Helper()
 	p, ok := errors.AsType[*skillsource.Problem](err)

@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// maxManifestBytes is the most that the manifest of an artifact has, maxLayersBytes all its layers: what a skill may have, and
-	// the headers of an archive.
+	// maxManifestBytes is the most that the manifest of an artifact has, maxLayersBytes all its layers: the limit of a skill, and the headers
+	// of an archive.
 	maxManifestBytes = 1 << 20
 	maxLayersBytes   = skill.MaxTotalBytes + 1<<20
-	// annotationUnpack is what the oras client writes on a layer that is a packed folder.
+	// annotationUnpack is the annotation that the oras client writes on a layer that is a packed folder.
 	annotationUnpack = "io.deis.oras.content.unpack"
 	dockerManifest   = "application/vnd.docker.distribution.manifest.v2+json"
 	dockerList       = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -66,7 +66,7 @@ func (r *Reader) oci(ctx context.Context, namespace string, s *v1alpha1.SkillOCI
 	return Read{Files: files, Origin: digest}, err
 }
 
-// manifest reads the manifest, and gives the digest that the reference stands for.
+// manifest reads the manifest, and returns the digest that the reference resolves to.
 func (a artifact) manifest(ctx context.Context) (m ocispec.Manifest, digest string, err error) {
 	found, data, err := a.resolve(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func decode(data []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// resolve reads what the reference stands for.
+// resolve reads the content of the reference.
 func (a artifact) resolve(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	found, body, err := a.repo.FetchReference(ctx, a.ref.Reference)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a artifact) resolve(ctx context.Context) (ocispec.Descriptor, []byte, erro
 	return found, data, nil
 }
 
-// fetch reads what a descriptor names. Its size is checked before, its digest after.
+// fetch reads the content of a descriptor. Its size is checked before, its digest after.
 func (a artifact) fetch(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, most int64) ([]byte, error) {
 	switch err := d.Digest.Validate(); {
 	case err != nil:
@@ -177,7 +177,7 @@ func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
 }
 
-// fault says what an error of the registry means.
+// fault translates an error of the registry into a Problem.
 func (a artifact) fault(err error) error {
 	if answer, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
 		switch answer.StatusCode {

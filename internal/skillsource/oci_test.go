@@ -33,11 +33,11 @@ import (
 type ociRegistry struct {
 	t    *testing.T
 	host string
-	// inner holds the artifacts, past whoever stands before it.
+	// inner holds the artifacts, behind the handler in front of it.
 	inner http.Handler
 }
 
-// newRegistry starts a registry. before, if it is given, answers a request and says so, or leaves it.
+// newRegistry starts a registry. before, if it is set, answers a request and returns true, or leaves it to the registry.
 func newRegistry(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) ociRegistry {
 	t.Helper()
 	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
@@ -70,7 +70,7 @@ func (r ociRegistry) blob(kind, title string, data []byte) ocispec.Descriptor {
 	return d
 }
 
-// tag stores what a tag names, and gives its digest.
+// tag stores the content of a tag, and returns its digest.
 func (r ociRegistry) tag(tag, kind string, what any) ocispec.Descriptor {
 	r.t.Helper()
 	data, err := json.Marshal(what)
@@ -235,7 +235,7 @@ func TestArtifactsThatAreNoSkills(t *testing.T) {
 	}
 }
 
-// A registry gives other bytes than it says.
+// A registry sends other bytes than those of the digest.
 func TestBytesThatAreNotOfTheDigest(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]string{"layer": "/blobs/", "manifest": "/manifests/"} {
@@ -317,7 +317,7 @@ func TestPrivateRegistry(t *testing.T) {
 	}
 }
 
-// What a registry redirects to is given neither the password nor, without TLS, a request.
+// The target of a registry's redirect receives neither the password nor, without TLS, a request.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	data := []byte(manifest)

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// maxCause is the most bytes that a message has of somebody else's error, maxName of a name that somebody else chose.
+	// maxCause is the most bytes that a message has of a foreign error, maxName of a foreign name.
 	maxCause = 256
 	maxName  = 256
 )
 
-// Problem is why a source gives no skill.
+// Problem is why a source has no usable skill.
 type Problem struct {
 	// Reason is one of SourceReady.
 	Reason string
 	// Message is one sentence, or two. It never has a secret.
 	Message string
-	// Transient says that the reason is SourceUnavailable: it may go away by itself, so that it is worth to try again soon. For the
-	// same trouble the message is the same.
+	// Transient is true if the reason is SourceUnavailable: the problem may go away by itself, so that a retry soon is worthwhile. The same
+	// problem always has the same message.
 	Transient bool
-	// Cause is for the manager's log, nil if the message says all. Who names a source must not learn from it what answers at which address
-	// beside the manager.
+	// Cause is for the manager's log, nil if the message has everything. A user who names a source must not learn from it what answers at
+	// which address near the manager.
 	Cause error
 }
 
@@ -69,14 +69,14 @@ func unreachable(what string, err error) error {
 	return p
 }
 
-// quoted is a name that somebody else chose, fit to be shown.
+// quoted is a foreign name, escaped for a message.
 func quoted(name string) string { return strconv.Quote(text.CutBytes(name, maxName)) }
 
-// query is what an address may carry that gives access: its query, and a user before its host.
+// query is the part of an address that may grant access: its query, and a user before its host.
 var query = regexp.MustCompile(`\?[^\s"']*|//[^/\s"']*@`)
 
-// cause is the innermost that is known of trouble with the network. Addresses are left out: that of a redirect can give access, and
-// that of a connection is another one each time.
+// cause is the innermost known cause of a network error. Addresses are omitted: that of a redirect can grant access, and that of a
+// connection is another one each time.
 func cause(err error) string {
 	for u, ok := errors.AsType[*url.Error](err); ok; u, ok = errors.AsType[*url.Error](err) {
 		err = u.Err

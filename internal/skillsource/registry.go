@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// errPlain says why a request is not sent.
+// errPlain is why a request is not sent.
 var errPlain = errors.New("a request without TLS is sent to a Service of the cluster or to the same host only")
 
 // mayBePlain reports whether a host is reached without TLS: one of the cluster's Services, or the host itself.
@@ -31,7 +31,7 @@ func mayBePlain(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".svc.cluster.local")
 }
 
-// guarded sends no request without TLS to where that is not expected, whoever redirects there.
+// guarded sends no request without TLS to an unexpected host, also after a redirect.
 type guarded struct {
 	next http.RoundTripper
 	// plain lets requests without TLS through, to the hosts that may have them.
@@ -48,7 +48,7 @@ func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
-// http is a client that keeps to TLS, unless plain says that its first request is one without.
+// http is a client that requires TLS, unless plain is true: then its first request is one without TLS.
 func (r *Reader) http(plain bool) *http.Client {
 	c := http.Client{}
 	if r.HTTP != nil {
@@ -65,8 +65,8 @@ func (r *Reader) http(plain bool) *http.Client {
 // hostname of HOST or HOST:PORT.
 func hostname(host string) string { return (&url.URL{Host: host}).Hostname() }
 
-// credential reads what the pull secret has for the registry. No other host is given it. What is wrong with the secret is tried
-// again: secrets are not watched.
+// credential reads the credential of the registry from the pull secret. No other host receives it. A problem with the secret is retried:
+// secrets are not watched.
 func (r *Reader) credential(ctx context.Context, namespace, secret string, ref registry.Reference) (auth.CredentialFunc, error) {
 	if secret == "" {
 		return nil, nil
@@ -80,7 +80,7 @@ func (r *Reader) credential(ctx context.Context, namespace, secret string, ref r
 	case s.Type != corev1.SecretTypeDockerConfigJson:
 		return nil, unavailable("The Secret %s is not of type %s.", secret, corev1.SecretTypeDockerConfigJson)
 	}
-	// The error is left out: it can have a part of the secret.
+	// The error is omitted: it can have a part of the secret.
 	store, err := credentials.NewMemoryStoreFromDockerConfig(s.Data[corev1.DockerConfigJsonKey])
 	if err != nil {
 		return nil, unavailable("The Secret %s has no configuration for registries that can be read.", secret)

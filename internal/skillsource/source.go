@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skillsource reads the files of a skill from where its spec.source says that they are.
+// Package skillsource reads the files of a skill from the location in its spec.source.
 package skillsource
 
 import (
@@ -20,15 +20,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// networkTimeout bounds how long it takes to read what is not in the cluster's API.
+// networkTimeout bounds a read of a source outside of the cluster's API.
 const networkTimeout = time.Minute
 
-// Read is what a source gave.
+// Read is the content of a source.
 type Read struct {
-	// Files as they came: skill.Check says whether they are a skill. Of one in an archive that has more than skill.MaxFileBytes,
-	// there is one byte more than that, so that it is refused or left out.
+	// Files are unchecked: skill.Check decides whether they are a skill. A file in an archive that exceeds skill.MaxFileBytes is cut one byte
+	// after that limit, so that it is refused or omitted.
 	Files []skill.File
-	// Origin is what the files were read from, "" for inline files and ConfigMaps: the digest behind a tag, a Git commit.
+	// Origin identifies where the files were read from, "" for inline files and ConfigMaps: the digest behind a tag, a Git commit.
 	Origin string
 }
 
@@ -147,7 +147,7 @@ func (c *collection) add(f skill.File) error {
 	if c.seen[f.Path] {
 		return invalid("The file %s is there twice.", quoted(f.Path))
 	}
-	// What an archive has is bounded as it is read, but for files with holes, which are longer than what there is of them.
+	// An archive is bounded as it is read, except for sparse files, whose content is longer than their bytes in the archive.
 	if c.size += len(f.Content); c.size > maxUnpackedBytes {
 		return tooLarge("The files have more than %d MiB.", maxUnpackedBytes>>20)
 	}

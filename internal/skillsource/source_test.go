@@ -84,7 +84,7 @@ func TestConfigMaps(t *testing.T) {
 	}
 }
 
-// Trouble with the API server says nothing about the skill.
+// An error of the API server is not a problem of the skill.
 func TestTroubleWithTheServerIsNoProblem(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the server is not there")

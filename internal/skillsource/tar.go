@@ -21,7 +21,7 @@ const (
 	maxUnpackedBytes = 64 << 20
 )
 
-// errTooLong says that there are more bytes than there may be.
+// errTooLong is the error for more bytes than the limit.
 var errTooLong = errors.New("there is more to read than there may be")
 
 // bounded reads at most left bytes and ends with errTooLong if there are more.
@@ -34,7 +34,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, errTooLong
 	}
-	// One more than may be tells an end from a beginning of too much.
+	// One byte beyond the limit distinguishes an exact end from too much.
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
@@ -75,7 +75,7 @@ func untar(in io.Reader, under string, files *collection) error {
 	return tooLarge("The archive has more than %d entries.", maxEntries)
 }
 
-// decompress tells by the first bytes what the archive is compressed with. What media types say is not always so.
+// decompress detects the compression of the archive by its first bytes. Media types are not always correct.
 func decompress(in io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(in)
 	begin, err := r.Peek(4)
@@ -103,7 +103,7 @@ func archiveError(err error) error {
 	return invalid("The archive cannot be read: %s.", cause(err))
 }
 
-// entryPath is the name of an entry without what says nothing. "." is the archive's own folder.
+// entryPath is the name of an entry, cleaned of redundant elements. "." is the archive's own folder.
 func entryPath(name string) (string, error) {
 	clean := path.Clean(name)
 	if name == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
@@ -164,7 +164,7 @@ func withoutFolder(files []skill.File) ([]skill.File, error) {
 	if manifest == nil {
 		return files, nil
 	}
-	// What is wrong with a SKILL.md is said by who checks the files.
+	// skill.Check reports problems with a SKILL.md.
 	if m, err := skill.ParseManifest(manifest); err == nil && m.Name != folder {
 		return nil, invalid("The folder %s has a SKILL.md with the name %s: the two must be the same.", quoted(folder), quoted(m.Name))
 	}

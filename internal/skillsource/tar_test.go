@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// archived writes an archive of headers, whose files have as many zeros as they say.
+// archived writes an archive of headers, whose files have as many zeros as the headers announce.
 func archived(t testing.TB, headers ...*tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -92,7 +92,7 @@ func TestUntarRefuses(t *testing.T) {
 	}
 }
 
-// Whatever an archive says that it has, little of it is read.
+// Little of an archive is read, whatever sizes it announces.
 func TestUntarIsBounded(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -200,7 +200,7 @@ func TestMayBePlain(t *testing.T) {
 	}
 }
 
-// FuzzUntar: no archive takes more than there may be, or gives a path that leads out.
+// FuzzUntar: no archive exceeds the limits, or yields a path that leads out.
 func FuzzUntar(f *testing.F) {
 	f.Add(archived(f, file("SKILL.md", 10), kind("scripts", tar.TypeDir), file("scripts/a", 1)))
 	f.Add([]byte{0x1f, 0x8b})

@@ -29,7 +29,7 @@ const (
 	contentKey = "content"
 )
 
-// WriteChunks stores a content in immutable ConfigMaps PREFIX-0, PREFIX-1 … and gives their names. What is there already, with
+// WriteChunks stores a content in immutable ConfigMaps PREFIX-0, PREFIX-1 … and returns their names. A ConfigMap that exists already, with
 // the same bytes and the same owner, stays. The client must not read ConfigMaps from a cache.
 func WriteChunks(ctx context.Context, c client.Client, owner metav1.OwnerReference, namespace, prefix string, labels map[string]string, content []byte) ([]string, error) {
 	return writeChunks(ctx, c, owner, namespace, prefix, labels, bytes.NewReader(content), len(content))
@@ -101,7 +101,7 @@ func ReadChunks(ctx context.Context, live client.Reader, namespace string, names
 
 // chunks is the content of ConfigMaps as one stream. It holds one of them at a time.
 type chunks struct {
-	// read reads one of those that are left.
+	// read reads one of the remaining ones.
 	read  func(name string) ([]byte, error)
 	names []string
 	part  []byte
@@ -145,7 +145,7 @@ func readChunk(ctx context.Context, live client.Reader, namespace, name string, 
 	return cm.BinaryData[contentKey], nil
 }
 
-// checkOwner says why an object that is there cannot be used: it is somebody else's, or goes away.
+// checkOwner returns an error if an existing object cannot be used: it has another owner, or is being deleted.
 func checkOwner(kind string, o metav1.Object, want metav1.OwnerReference) error {
 	owner := metav1.GetControllerOf(o)
 	switch {

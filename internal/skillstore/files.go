@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// Files reads the files of a revision, and gives them only if they are, byte for byte, what its content hash says.
+// Files reads the files of a revision, and returns them only if they match its content hash byte for byte.
 func (s *Store) Files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill.File, error) {
 	files := make([]skill.File, 0, len(rev.Spec.Files))
 	for f, err := range s.Each(ctx, rev) {
@@ -28,9 +28,9 @@ func (s *Store) Files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill
 	return files, nil
 }
 
-// Each reads the files of a revision one after the other, in the order of its spec, and gives each only if it is, byte for byte,
-// what the content hash says of it. An error is the last that it gives; without one, there was nothing else in the ConfigMaps. It
-// holds one file and one ConfigMap at a time.
+// Each reads the files of a revision one after the other, in the order of its spec, and yields each only if it matches the content hash
+// byte for byte. An error is the last value that it yields; without one, there was nothing else in the ConfigMaps. It holds one file and
+// one ConfigMap at a time.
 func (s *Store) Each(ctx context.Context, rev *v1alpha1.SkillRevision) iter.Seq2[skill.File, error] {
 	return func(yield func(skill.File, error) bool) {
 		fail := func(err error) { yield(skill.File{}, fmt.Errorf("SkillRevision %s: %w", rev.Name, err)) }
@@ -87,7 +87,7 @@ func (s *Store) file(ctx context.Context, rev *v1alpha1.SkillRevision, path stri
 	return readFile(content, rev.Spec.Files[i])
 }
 
-// checkList reports whether the list of files is what the content hash says, and one that can be.
+// checkList returns an error if the list of files does not match the content hash, or cannot be that of a revision.
 func checkList(rev *v1alpha1.SkillRevision) error {
 	if skill.HashOf(rev.Spec.Files) != rev.Spec.ContentHash {
 		return fmt.Errorf("%w: its content hash is not that of its files", ErrDamaged)
@@ -113,7 +113,7 @@ func readFile(content io.Reader, f v1alpha1.RevisionFile) (skill.File, error) {
 	return file, nil
 }
 
-// tooLittle tells the end of the bytes from trouble with reading them.
+// tooLittle distinguishes the end of the bytes from an error while reading them.
 func tooLittle(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: there is less than its files have", ErrDamaged)

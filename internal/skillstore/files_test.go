@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// notedReads notes the names of what is read.
+// notedReads records the names of the objects that are read.
 type notedReads struct {
 	client.Reader
 	names []string
@@ -37,7 +37,7 @@ func large() []skill.File {
 	}
 }
 
-// Of a file, the ConfigMaps that hold it are read, and no others.
+// Only the ConfigMaps that hold a file are read for it.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -78,7 +78,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A file is given before the next ConfigMap is read, and whoever has enough is not read for.
+// A file is yielded before the next ConfigMap is read, and nothing more is read for a caller that stops.
 func TestEachReadsAsItIsAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

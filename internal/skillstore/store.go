@@ -30,14 +30,14 @@ import (
 const hashDigits = 12
 
 var (
-	// ErrMissing says that a ConfigMap is not there. Putting the files again completes a revision.
+	// ErrMissing is the error for a ConfigMap that is not there. Putting the files again completes a revision.
 	ErrMissing = errors.New("the bytes of the files are not all there")
-	// ErrDamaged says that the bytes are not those that were stored.
+	// ErrDamaged is the error for bytes that are not those that were stored.
 	ErrDamaged = errors.New("the bytes of the files are not those that were stored")
-	// ErrTaken says that somebody else has an object of that name.
+	// ErrTaken is the error for an object of that name with another owner.
 	ErrTaken = errors.New("the name is taken")
-	// ErrFormer says that an object of that name belongs to an earlier owner of the same name, and goes away with it. It is worth
-	// to try again.
+	// ErrFormer is the error for an object of that name that belongs to an earlier owner of the same name, and is deleted with it. A retry is
+	// worthwhile.
 	ErrFormer = errors.New("it is going to be deleted")
 )
 
@@ -55,8 +55,8 @@ func RevisionName(name, contentHash string) string {
 	return name + "-" + digits[:min(len(digits), hashDigits)]
 }
 
-// Put stores files, as skill.Check gave them, as a revision of the skill, or completes the revision that they have. What is given
-// of the spec is Description, Origin and ExtractedFrom; a revision that is there already keeps its own.
+// Put stores files, as skill.Check returned them, as a revision of the skill, or completes the revision that they have. Callers set
+// Description, Origin and ExtractedFrom of the spec; a revision that exists already retains its own.
 func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.SkillRevisionSpec, files []skill.File) (*v1alpha1.SkillRevision, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b skill.File) int { return cmp.Compare(a.Path, b.Path) })
 	content, size := make([]io.Reader, 0, len(files)), 0
@@ -106,8 +106,8 @@ func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alp
 	return &there, nil
 }
 
-// EnsureSkill returns the skill of that name. One that is not there is made, for what a run wrote: nobody approved it, and it has no
-// source.
+// EnsureSkill returns the skill of that name. If there is none it makes one for the files that a run wrote: without an approval and without
+// a source.
 func (s *Store) EnsureSkill(
 	ctx context.Context, namespace, name string, run types.UID, credentials []v1alpha1.SkillCredential,
 ) (sk *v1alpha1.Skill, created bool, err error) {

@@ -25,7 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// rig is a store on an API that gives UIDs, as the real one does.
+// rig is a store on an API that assigns UIDs, as the real one does.
 type rig struct {
 	*skillstore.Store
 	t     *testing.T
@@ -72,7 +72,7 @@ func (r *rig) put(files []skill.File) *v1alpha1.SkillRevision {
 	return rev
 }
 
-// change changes what is stored.
+// change changes the stored bytes.
 func (r *rig) change(name string, change func(*corev1.ConfigMap)) {
 	r.t.Helper()
 	var cm corev1.ConfigMap

@@ -114,7 +114,7 @@ func TestArtifactsOfAHostileWorkspace(t *testing.T) {
 			odd("replaced.txt", toolapi.ProblemNotRegular),
 			{Path: "saved.csv", Size: 4, MediaType: "text/csv", SHA256: sumOf("a,b\n"), Provenance: "internal"},
 		},
-		// The two names that differ in what cannot be shown only.
+		// The two names that differ only in characters that cannot be displayed.
 		Omitted: 1,
 	}
 	if diff := cmp.Diff(want, s.artifacts()); diff != "" {

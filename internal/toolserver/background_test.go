@@ -40,7 +40,7 @@ func (s *sandbox) keyedProgram(id, key, command string) toolapi.Result {
 // untilGo runs until the file go is there.
 const untilGo = "until [ -e go ]; do sleep 0.05; done; "
 
-// A key counts when what was started under it has ended well, and not before.
+// A key counts when the program that was started under it has ended well, and not before.
 func TestIdempotencyKeyOfAProgramInTheBackground(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int32
@@ -79,7 +79,7 @@ func TestIdempotencyKeyOfAProgramInTheBackground(t *testing.T) {
 	}
 }
 
-// The end of the server ends what runs in the background, and nobody saw how far it came.
+// The end of the server ends programs in the background, and no record shows how far they came.
 func TestProgramLostWithTheServer(t *testing.T) {
 	s := newSandbox(t)
 	started(t, s.keyedProgram("a", "k", "trap 'exit 0' TERM; sleep 1000 & wait"))
@@ -119,7 +119,7 @@ func TestProgramsAreEnded(t *testing.T) {
 	if r := s.bash("true"); strings.Count(r.Output, "was killed from outside of the sandbox: Suspended") != 2 {
 		t.Errorf("%q", r.Output)
 	}
-	started(t, s.keyedProgram("c", "k", "sleep 1000")) // What was ended may be done again.
+	started(t, s.keyedProgram("c", "k", "sleep 1000")) // A call whose program was ended may be repeated.
 	s.restart()
 	if p := s.programOf("a"); p.State != toolapi.ProgramStopped || p.Reason != toolapi.StoppedSuspended {
 		t.Errorf("after another start: %+v", p)
@@ -143,7 +143,7 @@ func TestNoProgramIsLeftWhileTheyAreHeld(t *testing.T) {
 	started(t, s.keyedProgram("b", "k", "sleep 1000"))
 }
 
-// What is halted because of a hole says so.
+// A program that was ended by a halt reports the hole in the barriers.
 func TestHaltedProgramSaysWhy(t *testing.T) {
 	s := newSandbox(t)
 	started(t, s.keyedProgram("a", "", "sleep 1000"))

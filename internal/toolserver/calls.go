@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// callOverhead is room for what a Call has beside its arguments.
+	// callOverhead is the space for a Call's fields beside its arguments.
 	callOverhead = 4 << 10
 	// cancelWait is how long a cancel waits for the call's end before it answers that the call still runs.
 	cancelWait = 5 * time.Second
@@ -39,12 +39,12 @@ func (s *Server) hello(*request.Request) (any, error) {
 
 func (s *Server) toolNames() []string { return slices.Sorted(maps.Keys(s.tools)) }
 
-// offered are the tools that a model may be told of.
+// offered are the tools whose names a model may see.
 func (s *Server) offered() string {
 	return strings.Join(slices.DeleteFunc(s.toolNames(), func(name string) bool { return toolapi.IsOneshot(name) || name == toolapi.ToolInstall }), ", ")
 }
 
-// putCall runs a call, or attaches to the execution that there is, and gives its result.
+// putCall runs a call, or attaches to its running execution, and returns its result.
 func (s *Server) putCall(r *request.Request, id string) (any, error) {
 	req, digest, err := readCall(r, id)
 	if err != nil {
@@ -97,8 +97,8 @@ func readCall(r *request.Request, id string) (req toolapi.Call, digest string, e
 	return req, digest, nil
 }
 
-// start finds the call in the ledger, or records its start and runs it. The execution belongs to the server and not to
-// the request: a manager that is replaced while the call runs must find the call where it is, and not dead half-way.
+// start finds the call in the ledger, or records its start and runs it. The execution belongs to the server and not to the request: a
+// manager that is replaced while the call runs must find the call still running, and not killed halfway.
 func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*ledger.Call, error) {
 	if !s.enlist() {
 		return nil, tool.ErrStopped
@@ -131,14 +131,14 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*ledger.Ca
 	return c, nil
 }
 
-// cutOff reports whether the end of the server ended the call. What the tool says of it then is not how the work of the call
-// ended: a result would pass for one, and the effect could be brought about again without a decision.
+// cutOff reports whether the end of the server ended the call. The tool's result is then not the outcome of the call's work. Recorded as a
+// result, it would allow the effect to be caused again without a decision.
 func cutOff(ctx context.Context, result toolapi.Result) bool {
 	return !result.OK && errors.Is(context.Cause(ctx), tool.ErrStopped)
 }
 
-// thaw lets programs start for this claim, and reports whether it did. What a newer claim has ended stays ended: else a call that was
-// recorded before that claim, and got no further, would run after the files were listed.
+// thaw lets programs start for this claim, and reports whether it did. A sandbox that a newer claim has stopped stays stopped. Otherwise a
+// call that was recorded before that claim, and got no further, would run after the files were listed.
 func (s *Server) thaw(epoch int64) bool {
 	s.thawing.Lock()
 	defer s.thawing.Unlock()
@@ -150,8 +150,8 @@ func (s *Server) thaw(epoch int64) bool {
 	return true
 }
 
-// freeze ends everything that was started, and lets nothing start until the next call of this claim. The lane is held. The reason is told
-// of what runs in the background.
+// freeze ends everything that was started, and lets nothing start until the next call of this claim. The caller holds the lane. The model
+// sees the reason for programs in the background.
 func (s *Server) freeze(reason string) error {
 	s.thawing.Lock() // A thaw of the claim before either is over, or learns of this claim.
 	s.processes.FreezeStarts()
@@ -170,7 +170,7 @@ func (s *Server) enlist() bool {
 	return true
 }
 
-// execute runs the tool. Whatever happens, there is a Result.
+// execute runs the tool. It returns a Result in every case.
 func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.Result) {
 	t, ok := s.toolOf(req.Tool)
 	if !ok {
@@ -240,7 +240,7 @@ func (s *Server) getCall(r *request.Request, id string) (any, error) {
 	return s.ledger.State(r.Epoch, id, s.ledger.Find(id))
 }
 
-// cancelCall ends a running call and says what became of it.
+// cancelCall ends a running call and returns its outcome.
 func (s *Server) cancelCall(r *request.Request, id string) (any, error) {
 	c := s.ledger.Find(id)
 	if c != nil && c.Cancel != nil {
@@ -255,7 +255,7 @@ func (s *Server) cancelCall(r *request.Request, id string) (any, error) {
 	return s.ledger.State(r.Epoch, id, c)
 }
 
-// bounded is what a result gave, and its notes, both cleaned, in at most limit bytes.
+// bounded is the output of a result, and its notes, both cleaned, in at most limit bytes.
 func bounded(r toolapi.Result, limit int) (data, notes string) {
 	data, notes = r.Parts()
 	notes = plaintext.Bound(notes, limit)

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// givenFolder in the state folder has what was put into the workspace before the first call.
+	// givenFolder in the state folder has the files that were put into the workspace before the first call.
 	givenFolder = "given"
 	// maxChangesBytes holds as many paths as a call of finish names, with every character escaped.
 	maxChangesBytes = 256 << 10
 )
 
-// getChanges makes a diff of the workspace against what was given. It does not wait for calls: what is in a file is what is there when
-// it is read. One is made at a time, so that the memory for it is taken once.
+// getChanges makes a diff of the workspace against the given files. It does not wait for calls: the content of a file is the one at the
+// time of reading. One diff is made at a time, so that the memory for it is taken once.
 func (s *Server) getChanges(r *request.Request) (any, error) {
 	content, err := r.Content(maxChangesBytes)
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *sandbox) changes(files ...string) toolapi.Changes {
 	return found
 }
 
-// applied returns a folder with what was given, changed by the diff.
+// applied returns a folder with the given files, changed by the diff.
 func (s *sandbox) applied(given map[string]string, diff []byte) string {
 	t := s.t
 	t.Helper()
@@ -92,7 +92,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("%d files changed:\n%s", n, first.Diff)
 	}
 
-	// A tool server that is started again knows what was given, and so does one that is given it again.
+	// A tool server that is started again knows the given files, and so does one that receives them again.
 	s.restart()
 	_, err = s.client(1).PutFile(ctx, "README.md", []byte("old\n"))
 	ok(t, err)
@@ -108,7 +108,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What programs were given is in no diff: the file that holds it is left out, and the others are not.
+// No diff has values that programs received: the file with a value is omitted, and the others are not.
 func TestChangesHaveNoValues(t *testing.T) {
 	s := newSandbox(t)
 	const handle = "mch-abcdefghijklmnopqrstuvwxyz234567"

@@ -81,7 +81,7 @@ func (s *Server) checkWayOut(r *request.Request, req toolapi.EgressRequest) (any
 			return toolapi.EgressResponse{Ready: true}, nil
 		}
 		if last == nil || ctx.Err() == nil {
-			last = err // That the time is over says less than what went wrong before.
+			last = err // The earlier error is more useful than the timeout.
 		}
 		select {
 		case <-time.After(checkPause):
@@ -115,6 +115,6 @@ func tryWayOut(ctx context.Context, client *http.Client, req toolapi.EgressReque
 	if resp.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // The status says enough.
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // The status is sufficient.
 	return fmt.Errorf("the egress proxy answered %d: %s", resp.StatusCode, strings.Join(strings.Fields(string(said)), " "))
 }

@@ -35,7 +35,7 @@ import (
 
 const testToken = "abcDEF-._~0123"
 
-// testProxy answers the check of a way: with 407 as often as it is told, then with 204.
+// testProxy answers the check of a way: with 407 for the given number of times, then with 204.
 func testProxy(t *testing.T, refusals int32) string {
 	t.Helper()
 	var left atomic.Int32
@@ -89,7 +89,7 @@ func (s *sandbox) hasEgress() bool {
 	return h.Egress
 }
 
-// variables are those of a program that bash starts, but for those that bash makes.
+// variables are those of a program that bash starts, except for those that bash makes.
 func (s *sandbox) variables() map[string]string {
 	s.t.Helper()
 	vars := map[string]string{}
@@ -159,7 +159,7 @@ func TestEgress(t *testing.T) {
 		t.Error(d)
 	}
 
-	// What programs may use without a way out.
+	// Variables for programs without a way out.
 	want = maps.Clone(before)
 	want["KEY"] = "value"
 	if got := s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"KEY": "value"}}); got.Ready || !s.hasEgress() {
@@ -181,7 +181,7 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// What a sandbox that has or had a way out gives may come from there, also when its tool server started again since.
+// Results of a sandbox that has or had a way out may come from there, also after its tool server was restarted.
 func TestWebInASandboxWithAWayOut(t *testing.T) {
 	s := newSandbox(t)
 	s.write("file", "x\n")
@@ -221,7 +221,7 @@ func TestWebInASandboxWithAWayOut(t *testing.T) {
 	}
 }
 
-// Whatever a program does to the certificates, the next one finds them, and nothing else is touched for that.
+// The certificates are restored for the next program after any change by a program, and no other file is touched for that.
 func TestCertificatesAreRestored(t *testing.T) {
 	s := stoppedSandbox(t)
 	s.systemCAs = s.temp + "/none"

@@ -39,7 +39,7 @@ func newStandIn(t *testing.T, handler http.HandlerFunc) (*sandbox, *standIn) {
 	t.Helper()
 	in := &standIn{t: t, handler: handler}
 	in.secure = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { in.serve(w, r, "https") }))
-	in.secure.Config.ErrorLog = log.New(io.Discard, "", 0) // Handshakes that fail are what some cases are about.
+	in.secure.Config.ErrorLog = log.New(io.Discard, "", 0) // Some cases are about handshakes that fail.
 	in.secure.StartTLS()
 	t.Cleanup(in.secure.Close)
 	proxy := httptest.NewServer(http.HandlerFunc(in.proxied))
@@ -54,7 +54,7 @@ func newStandIn(t *testing.T, handler http.HandlerFunc) (*sandbox, *standIn) {
 	return s, in
 }
 
-// proxied is what the egress proxy does, as far as a client sees it.
+// proxied does what the egress proxy does, as far as a client sees it.
 func (in *standIn) proxied(w http.ResponseWriter, r *http.Request) {
 	user, token, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth()
 	host := r.URL.Hostname()
@@ -117,7 +117,7 @@ func (in *standIn) serve(w http.ResponseWriter, r *http.Request, scheme string) 
 	in.handler(w, r)
 }
 
-// requests returns what came through since the last time.
+// requests returns the requests that came through since the last call.
 func (in *standIn) requests() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()

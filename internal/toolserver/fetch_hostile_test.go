@@ -45,7 +45,7 @@ func TestFetchRefusals(t *testing.T) {
 		if got.OK || got.ErrorCode != want.code || got.Retryable != want.retryable || !strings.Contains(got.Output, want.text) {
 			t.Errorf("%s: %+v", url, got)
 		}
-		// The proxy's answer to a tunnel is its own. What a server sends, and where it redirects to, may be anything.
+		// The proxy's answer to a tunnel is its own. A server's answer, and the target of its redirect, may be anything.
 		if own := strings.HasPrefix(url, "https://"); got.NotesOnly() != own || (got.Provenance == toolapi.ProvenanceInternal) != own {
 			t.Errorf("%s: %+v", url, got)
 		}
@@ -118,7 +118,7 @@ func TestFetchRedirects(t *testing.T) {
 		sent.Clear()
 		got := s.run(toolapi.ToolFetch, args(c.method, c.url))
 		seen := in.requests()
-		// A request that does more than read stays where it was sent, and the model is told.
+		// A request that does more than read stays where it was sent, and the model is informed.
 		stays := strings.Contains(c.at, "/to/30") && !strings.Contains(c.at, "/to/304")
 		if got.OK == stays || seen[len(seen)-1] != c.at || stays != strings.Contains(got.Output, "was not followed") {
 			t.Errorf("%s: %q %+v", name, seen, got)

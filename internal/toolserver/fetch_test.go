@@ -135,7 +135,7 @@ func TestFetchByTLS(t *testing.T) {
 	if got.OK || got.ErrorCode != toolapi.CodeNetwork || got.Retryable || !strings.Contains(got.Output, "certificate") {
 		t.Errorf("a wrong name: %+v", got)
 	}
-	// A certificate that nobody vouches for.
+	// A certificate of an unknown authority.
 	s.setEgress(toolapi.EgressRequest{Proxy: in.proxy, Token: testToken, TimeoutMs: 10_000})
 	got = s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "https://example.com/b"})
 	if got.OK || got.ErrorCode != toolapi.CodeNetwork || got.Retryable {

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// haltTimeout bounds the end of what runs. The client waits a little longer.
+	// haltTimeout bounds the end of running calls and programs. The client waits a little longer.
 	haltTimeout = 20 * time.Second
-	// lingerTimeout is how long a connection without a process may take to end: what was written to it is sent first.
+	// lingerTimeout is how long a connection without a process may take to end: bytes that were written to it are sent first.
 	lingerTimeout = 3 * time.Second
 	// lingerPause lies between two looks at the connections.
 	lingerPause = 20 * time.Millisecond
 )
 
-// halt ends all that runs in the sandbox, and says which connections are left of it.
+// halt ends all that runs in the sandbox, and returns the connections that remain open.
 func (s *Server) halt(r *request.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), haltTimeout)
 	defer cancel()
-	// What waits for the lane must not begin when the call before it has ended.
+	// A call that waits for the lane must not begin when the call before it has ended.
 	s.processes.FreezeStarts()
 	s.ledger.CancelAll(tool.ErrHalted)
 	select {

@@ -30,7 +30,7 @@ func netTables(t *testing.T, tcp string) string {
 	return dir
 }
 
-// sandboxWithTables is one in whose network namespace only what the tables say is connected.
+// sandboxWithTables is one in whose network namespace only the connections of the tables exist.
 func sandboxWithTables(t *testing.T, tcp string) *sandbox {
 	s := stoppedSandbox(t)
 	s.netTables = netTables(t, tcp)
@@ -59,7 +59,7 @@ func TestHaltEndsTheCall(t *testing.T) {
 	}
 }
 
-// What outlives the call that started it does not outlive the walls.
+// A program that outlives the call that started it does not outlive the barriers.
 func TestHaltEndsTheBackground(t *testing.T) {
 	s := sandboxWithTables(t, "")
 	word := fmt.Sprintf("halted-%d", os.Getpid())

@@ -69,8 +69,8 @@ type sandbox struct {
 	stop    func()
 }
 
-// newSandbox makes a sandbox with a running server. A server ends every process below its own that belongs to no call of it, and all servers
-// of these tests are one process: a test that starts programs must not be parallel, or another one's server ends them.
+// newSandbox makes a sandbox with a running server. A server ends every process below its own that belongs to no call of it, and all
+// servers of these tests are one process. A test that starts programs must not be parallel: another test's server would end them.
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
 	s := stoppedSandbox(t)

@@ -77,7 +77,7 @@ func TestTextsNameNoOtherTool(t *testing.T) {
 	}
 }
 
-// What fails most often is tried, too: texts are put together of parts.
+// The most frequent failures are also triggered: texts are put together of parts.
 func TestFailuresNameNoOtherTool(t *testing.T) {
 	s := newSandbox(t)
 	s.write("folder/a", "a\n")

@@ -20,7 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// handler serves the API: route, epoch, answer, and whatever goes wrong as an Error.
+// handler serves the API: route, epoch, answer, and every failure as an Error.
 func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

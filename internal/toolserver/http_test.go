@@ -148,7 +148,7 @@ func TestLargestArguments(t *testing.T) {
 
 func TestRequestThatPanicsIsAnError(t *testing.T) {
 	s := newSandbox(t)
-	s.server.workspace.Root = nil // Whatever goes wrong inside.
+	s.server.workspace.Root = nil // Any internal error.
 	defer func() { s.server.workspace.Root, _ = os.OpenRoot(s.workspace) }()
 	status, e := s.raw("PUT", "/v1/files/x", "1", []byte("x"))
 	if status != 500 || e.Code != toolapi.ErrInternal {
@@ -177,7 +177,7 @@ func TestEscapeIsRecognised(t *testing.T) {
 	}
 }
 
-// A server says what it knows, and serves each request that it says it knows.
+// A server reports what it supports, and serves each request that it reports.
 func TestHelloSaysWhatIsKnown(t *testing.T) {
 	s := newSandbox(t)
 	hello, err := s.client(1).Hello(t.Context())

@@ -48,7 +48,7 @@ func TestIdempotencyKey(t *testing.T) {
 	want("id after another start", s.keyed("b", toolapi.ToolBash, "user:1", effect), again, 5)
 }
 
-// What failed may be done again; what is not known may not, unless somebody wants just that.
+// A failed call may be repeated; a call with an unknown outcome may not, unless a person decides so.
 func TestIdempotencyOfWhatDidNotSucceed(t *testing.T) {
 	s := newSandbox(t)
 	if r := s.keyed("a", toolapi.ToolBash, "k", toolapi.BashArgs{Command: "echo run >> runs; exit 1"}); r.ErrorCode != "exit_1" {
@@ -99,7 +99,7 @@ func TestIdempotencyKeyOfARunningCall(t *testing.T) {
 			start("a")
 			await(t, "the effect", func() bool { return s.content("runs") != "" })
 			start("b")
-			if r := s.run(toolapi.ToolList, toolapi.ListArgs{}); !r.OK { // Who waits does not hold up others.
+			if r := s.run(toolapi.ToolList, toolapi.ListArgs{}); !r.OK { // A waiting call does not block others.
 				t.Errorf("%+v", r)
 			}
 			s.wantRuns(1)

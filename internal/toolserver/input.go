@@ -25,9 +25,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// putFile puts one input file into the workspace. Once a call has started, the workspace belongs to the run: a file
-// that is not there with exactly these bytes is then refused, because the loop that goes on after a restart would
-// otherwise undo what the calls did to their input.
+// putFile puts one input file into the workspace. Once a call has started, the workspace belongs to the run. From then on, a file is
+// refused unless it is there with exactly these bytes: the loop that goes on after a restart would otherwise undo the changes of calls to
+// their input.
 func (s *Server) putFile(r *request.Request, name string) (any, error) {
 	content, err := r.Content(toolapi.MaxFileBytes)
 	if err != nil {
@@ -80,8 +80,7 @@ func permissions(r *request.Request) (fs.FileMode, error) {
 	}
 }
 
-// getFile reads one small file of the workspace. It never waits, and reads what is there now: a call that runs may be
-// writing it.
+// getFile reads one small file of the workspace. It never waits, and reads the current content: a running call may be writing it.
 func (s *Server) getFile(name string) (any, error) {
 	local, err := s.workspace.Resolve(name)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Server) getFile(name string) (any, error) {
 	return toolapi.FileContent{Path: local, Content: content, Size: int64(len(content))}, nil
 }
 
-// readError tells what is wrong with a file from the faults of the sandbox.
+// readError distinguishes a problem with a file from the faults of the sandbox.
 func readError(name string, err error) error {
 	var wrong *request.Refusal
 	switch {
@@ -118,7 +117,7 @@ func readSmall(w *workspace.Workspace, local string) ([]byte, error) {
 	if info.IsDir() {
 		return nil, workspace.ErrNotRegular
 	}
-	// The size that a file says it has, and what can be read of it, are two things: it may grow meanwhile.
+	// The reported size of a file and the bytes that can be read of it may differ: the file may grow meanwhile.
 	content, err := io.ReadAll(io.LimitReader(file, toolapi.MaxReadBytes+1))
 	if err == nil && len(content) > toolapi.MaxReadBytes {
 		err = request.Refuse(http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file that is read may have %d bytes", toolapi.MaxReadBytes))
@@ -142,8 +141,8 @@ func (s *Server) place(r *request.Request, local string, content []byte, also fs
 	return nil
 }
 
-// enterForInput takes the lane for an input file that is not in the workspace as it is to be; done gives it back. It fails once a
-// call has started.
+// enterForInput takes the lane for an input file that is not yet in the workspace with the wanted content; done releases it. It fails once
+// a call has started.
 func (s *Server) enterForInput(r *request.Request, local string) (done func(), err error) {
 	done = func() {}
 	if !s.ledger.Used() {
@@ -160,7 +159,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	}
 	leave, unlock := s.processes.Disk.Writes(), done
 	done = func() { leave(); unlock() }
-	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
+	// In the lane no call that changes files runs, so the result of this check stays true until the file is there.
 	switch {
 	case s.ledger.Used():
 		err = request.Refuse(http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
@@ -177,7 +176,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	return done, nil
 }
 
-// inputError tells the faults of the request from those of the sandbox.
+// inputError distinguishes the faults of the request from those of the sandbox.
 func inputError(local string, err error) error {
 	switch {
 	case errors.Is(err, workspace.ErrPartMissing):

@@ -38,7 +38,7 @@ func (s *Server) putPart(r *request.Request, local string, part toolapi.Part, co
 		err = s.workspace.FinishParts(temp, local, part, also)
 	}
 	if err != nil {
-		_ = s.workspace.Root.Remove(temp) // It would take room that the workspace may be short of. The error says more.
+		_ = s.workspace.Root.Remove(temp) // It would take space that the workspace may be short of. The returned error is more useful.
 		return toolapi.File{}, inputError(local, err)
 	}
 	return whole, nil

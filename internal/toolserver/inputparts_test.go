@@ -107,7 +107,7 @@ func TestPutFileParts(t *testing.T) {
 	}
 }
 
-// What is not whole, or not what it was said to be, is never in the workspace.
+// A file that is incomplete, or not the announced one, is never in the workspace.
 func TestPutFilePartsThatDoNotFit(t *testing.T) {
 	s := newSandbox(t)
 	traps.Fill(t, s.workspace)
@@ -133,7 +133,7 @@ func TestPutFilePartsThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: %v; the file: %v", name, err, statErr)
 		}
 	}
-	// What is left of one goes with the next.
+	// The remains of one are removed with the next.
 	if _, err := putParts(ctx, c, "other", other, otherSum, nil); err != nil || s.leftParts() > 0 {
 		t.Errorf("the next file: %v, left over: %d", err, s.leftParts())
 	}

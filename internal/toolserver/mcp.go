@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// putMCP says which servers there are from now on, and what they offer.
+// putMCP replaces the set of servers, and returns what they offer.
 func (s *Server) putMCP(r *request.Request) (any, error) {
 	content, err := r.Content(mcp.MaxRequestBytes)
 	if err != nil {

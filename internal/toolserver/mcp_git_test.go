@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
-// What the program of an MCP server commits is looked through as what bash commits.
+// Commits of an MCP server's program are scanned like those of bash.
 func TestMCPProgramCommits(t *testing.T) {
 	s := gitSandbox(t)
 	s.friendly()

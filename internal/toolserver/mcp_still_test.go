@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
-// EndPrograms ends all programs, those of MCP servers too.
+// endPrograms ends all programs, those of MCP servers too.
 func (s *sandbox) endPrograms(reason string) {
 	s.t.Helper()
 	if _, err := s.client(1).EndPrograms(testContext(s.t), reason); err != nil {
@@ -22,7 +22,8 @@ func (s *sandbox) endPrograms(reason string) {
 	}
 }
 
-// Nothing is left of the program of an MCP server and of what it started. It begins again when it is needed, and the model is told once.
+// The program of an MCP server ends together with the processes that it started. It starts again when it is needed, and the model is
+// informed once.
 func TestProgramsOfMCPServersAreEnded(t *testing.T) {
 	for reason, told := range map[string]string{
 		toolapi.StoppedSuspended:     "[the program of the MCP server srv was ended when the run was suspended, and begun again: what it had in memory is lost]\n",
@@ -55,7 +56,7 @@ func TestProgramsOfMCPServersAreEnded(t *testing.T) {
 				}
 			}
 			s.endPrograms(reason)
-			// A call has it begin again, too. What it says fits with what is said of it.
+			// A call starts it again, too. Its output and the note about it fit into the limit together.
 			if r := s.mcp("echo", strings.Repeat("x", 2*toolapi.MaxOutputBytes)); !r.OK || !strings.HasPrefix(r.Output, "x") || !strings.HasSuffix(r.Output, told) ||
 				len(r.Output) > toolapi.MaxOutputBytes || !strings.Contains(r.Output, r.OutputFile) {
 				t.Errorf("%d bytes: %.200q", len(r.Output), r.Output)

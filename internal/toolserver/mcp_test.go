@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
-// setMCP says which servers there are, and gives what they offer.
+// setMCP sets the servers, and returns what they offer.
 func (s *sandbox) setMCP(servers ...toolapi.MCPServer) []toolapi.MCPServerState {
 	s.t.Helper()
 	resp, err := s.client(1).MCP(testContext(s.t), toolapi.MCPRequest{Servers: servers, TimeoutMs: toolapi.MaxEgressTimeoutMs})
@@ -83,7 +83,7 @@ func TestMCPTools(t *testing.T) {
 	if r := s.run("mcp__srv__", mcpserver.EchoArgs{}); r.ErrorCode != toolapi.CodeUnknownTool {
 		t.Errorf("%+v", r)
 	}
-	// What such a server writes may be in any file.
+	// The output of such a server may be in any file.
 	s.write("file", "x")
 	if r := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: "file"}); r.Provenance != toolapi.ProvenanceWeb {
 		t.Errorf("%+v", r)
@@ -106,7 +106,7 @@ func TestMCPProgramIsLikeThoseOfTools(t *testing.T) {
 	if r := s.mcp("folder", ""); r.Output != s.workspace+"\n" {
 		t.Errorf("%+v", r)
 	}
-	// Calls in between do not end it, and a change of what programs have begins it again.
+	// Calls in between do not end it, and a change of the programs' variables starts it again.
 	before := marked(t, mcpserver.Mark)
 	if r := s.bash("true"); !r.OK {
 		t.Fatalf("%+v", r)

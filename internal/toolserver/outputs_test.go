@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
 )
 
-// What a conversation may be shortened by later is in a file from the moment that the call has its result.
+// An output by which a conversation may be shortened later is in a file as soon as the call has its result.
 func TestOutputsAreKept(t *testing.T) {
 	s := newSandbox(t)
 	s.write("notes.txt", strings.Repeat("a line\n", 100))
@@ -97,7 +97,7 @@ func TestKeptOutputsHideValues(t *testing.T) {
 	}
 }
 
-// Whoever waits for a line of a program in the background finds it there.
+// A reader that waits for a line of a program in the background finds it there.
 func TestLiveOutputIsReadableUpToItsLastLine(t *testing.T) {
 	s := newSandbox(t)
 	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"DB_KEY": "s3cr3t-value-of-a-token"}})

@@ -49,7 +49,7 @@ func (s *Server) probe(r *request.Request) (any, error) {
 		return nil, request.Bad("a probe has 1 to %d targets", toolapi.MaxProbeTargets)
 	}
 	for i, t := range req.Targets {
-		// With a name instead of an address, what is tried would depend on the resolver, which the sandbox may not have.
+		// With a name instead of an address, the tried address would depend on the resolver, which the sandbox may not have.
 		if _, err := netip.ParseAddrPort(t.Address); err != nil || t.Network != "tcp" && t.Network != "udp" {
 			return nil, request.Bad("target %d must have the network tcp or udp and an address of the form IP:port", i)
 		}
@@ -69,7 +69,7 @@ func (s *Server) probe(r *request.Request) (any, error) {
 	return toolapi.ProbeResponse{Results: results, Nearby: around, Confinement: s.confinement()}, nil
 }
 
-// maxNearby bounds what is told of the neighbourhood. What was reached comes first.
+// maxNearby bounds the report of the neighbourhood. Reached addresses come first.
 const maxNearby = 64
 
 func lookAround(ctx context.Context) []toolapi.NearbyResult {
@@ -88,7 +88,7 @@ func lookAround(ctx context.Context) []toolapi.NearbyResult {
 	return all[:min(len(all), maxNearby)]
 }
 
-// confinement says what holds the programs of this sandbox.
+// confinement reports how the programs of this sandbox are confined.
 func (s *Server) confinement() *toolapi.Confinement {
 	c := &toolapi.Confinement{Landlock: proc.LandlockABI() >= proc.MinLandlock, ProcessLimit: proc.ProcessesLimited()}
 	if err := s.processes.Ready(); err != nil {
@@ -116,8 +116,8 @@ func familyName(six bool) string {
 	return toolapi.FamilyIPv4
 }
 
-// probeTarget tries one address. Only an established connection, or a datagram that comes back, counts as reached:
-// firewalls answer a refusal in the host's name, and the address is one where something is known to listen.
+// probeTarget tries one address. Only an established connection, or a datagram that comes back, counts as reached. A refused connection
+// does not: firewalls answer with a refusal in the host's name, and the address is known to have a listener.
 func probeTarget(ctx context.Context, t toolapi.ProbeTarget) toolapi.ProbeResult {
 	result := toolapi.ProbeResult{Name: t.Name}
 	var dialer net.Dialer

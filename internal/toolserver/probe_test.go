@@ -50,7 +50,7 @@ func TestProbe(t *testing.T) {
 		{"tcp", deaf(t), false},
 		{"udp", answering.LocalAddr().String(), true},
 		{"udp", silent.LocalAddr().String(), false},
-		{"udp", gone.LocalAddr().String(), false}, // Port unreachable, says the host or a firewall.
+		{"udp", gone.LocalAddr().String(), false}, // The host or a firewall answers: port unreachable.
 	}
 	for range 10 { // One after the other they would take half a minute.
 		want = append(want, want[4])

@@ -9,8 +9,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
-// provenanceOf is that of a tool's result. A tool that knows that its result came from the web is believed; that it did not
-// is not for a tool to say. Notes come from this server.
+// provenanceOf is that of a tool's result. A tool that reports a result from the web is believed; a tool cannot claim that a result is not
+// from the web. Notes come from this server.
 func (s *Server) provenanceOf(tool string, r toolapi.Result) toolapi.Provenance {
 	if r.NotesOnly() {
 		return toolapi.ProvenanceInternal

@@ -95,7 +95,7 @@ func randomCall(r *rand.Rand, tools []string, n int) toolapi.Call {
 	return call
 }
 
-// leftovers counts what a process has: open files by their kind, and processes below it by their names.
+// leftovers counts the resources of a process: open files by their kind, and processes below it by their names.
 func leftovers(t *testing.T) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -122,7 +122,7 @@ func leftovers(t *testing.T) map[string]int {
 	return found
 }
 
-// wantLeftovers fails the test unless there is again what there was before.
+// wantLeftovers fails the test unless the resources are the same as before.
 func wantLeftovers(t *testing.T, when string, before map[string]int) {
 	t.Helper()
 	var now map[string]int
@@ -137,7 +137,7 @@ func wantLeftovers(t *testing.T, when string, before map[string]int) {
 // Any thousand calls end in envelopes and leave nothing behind.
 func TestRandomCallsLeaveNothing(t *testing.T) {
 	const calls, workers = 1000, 4
-	warm := newSandbox(t) // What a process has from its first server on does not count.
+	warm := newSandbox(t) // Resources that a process takes for its first server do not count.
 	warm.bash("true")
 	warm.stop()
 	before := leftovers(t)

@@ -14,8 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// makeRepository makes the repository for a manager that knows of a tool that can use it. It goes on when its request ends: who asks
-// again must find it whole.
+// makeRepository makes the repository for a manager that knows of a tool that can use it. It goes on when its request ends: a client that
+// asks again must find the repository complete.
 func (s *Server) makeRepository(r *request.Request) (any, error) {
 	if !s.enlist() {
 		return nil, tool.ErrStopped
@@ -33,7 +33,7 @@ func (s *Server) makeRepository(r *request.Request) (any, error) {
 		return nil, ledger.ErrStale
 	}
 	if s.ledger.Used() || s.mcp.Ran() {
-		// What is in the workspace by now is not only what was given.
+		// By now the workspace may have more than the given files.
 		return toolapi.Repository{Made: s.first.IsMade()}, nil
 	}
 	ctx, cancel := context.WithTimeout(s.base, harvest.FirstCommitTimeout)

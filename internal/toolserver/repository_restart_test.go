@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// firstCommitState is what the server has on disk.
+// firstCommitState is the state of the server on disk.
 func (s *sandbox) firstCommitState() string {
 	s.t.Helper()
 	content, err := os.ReadFile(filepath.Join(s.state, "repository"))
@@ -31,7 +31,7 @@ func (s *sandbox) wantCommitted(files string) {
 	}
 }
 
-// A server that starts again knows what was given, and what it made of it.
+// A server that starts again knows the given files, and the repository that it made of them.
 func TestRepositoryAfterARestart(t *testing.T) {
 	s := withGit(t)
 	s.give(map[string]string{"a": "a", "sub/b": "b"})
@@ -53,7 +53,7 @@ func TestRepositoryAfterARestart(t *testing.T) {
 	}
 }
 
-// What a killed server left of a repository is removed, unless it may be somebody else's by now.
+// A part of a repository that a killed server left is removed, unless another program may own it by now.
 func TestPartOfARepositoryIsRemoved(t *testing.T) {
 	s := withGit(t)
 	s.give(map[string]string{"a": "a"})
@@ -98,7 +98,7 @@ func TestStoppedWhileTheRepositoryIsMade(t *testing.T) {
 	client, ctx := s.client(1), testContext(t)
 	go func() {
 		defer close(asked)
-		_, _ = client.MakeRepository(ctx) // It finds nobody any more.
+		_, _ = client.MakeRepository(ctx) // It has no one to answer any more.
 	}()
 	await(t, "git runs", func() bool {
 		_, err := os.Stat(filepath.Join(s.workspace, workspace.GitDir, "index.lock"))

@@ -51,7 +51,7 @@ func (s *sandbox) makeRepository() bool {
 	return repository.Made
 }
 
-// What was given is the first commit, also if a file is changed before git can be asked.
+// The given files are the first commit, also if one is changed before git can be run.
 func TestGivenFilesAreTheFirstCommit(t *testing.T) {
 	s := withGit(t)
 	s.give(map[string]string{"a.txt": "one\n", "src/b.txt": "b\n", ".gitignore": "ignored\n", "ignored": "x\n"})

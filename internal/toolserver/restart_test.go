@@ -57,7 +57,7 @@ func TestRestartClearsUp(t *testing.T) {
 	}
 }
 
-// What clears up must not be led out of the workspace, or be stopped, by what a program put there.
+// Entries that a program made must not lead the cleanup out of the workspace, or stop it.
 func TestRestartWithHostileLeftovers(t *testing.T) {
 	for name, command := range map[string]string{
 		"links":     "rm -rf .motor; mkdir .motor; ln -s ../../tmp .motor/tmp; ln -s /etc .motor/code",
@@ -84,7 +84,7 @@ func TestRestartWithHostileLeftovers(t *testing.T) {
 	}
 }
 
-// Hello tells a server that has just started from one in which hostile programs may have run.
+// Hello distinguishes a server that has just started from one in which hostile programs may have run.
 func TestHelloSaysWhetherACallRan(t *testing.T) {
 	s := newSandbox(t)
 	want := func(when string, used bool) {
@@ -109,8 +109,8 @@ type brokenFile struct{ ledger.File }
 
 func (brokenFile) Sync() error { return syscall.EIO }
 
-// A server whose ledger cannot be kept any more ends, so that another start reads what is there. Nobody is told that a
-// call failed: it may have been started.
+// A server that cannot write its ledger any more ends, so that another start reads what is there. No client hears that a call failed: it
+// may have been started.
 func TestServerEndsWithItsLedger(t *testing.T) {
 	s := stoppedSandbox(t)
 	server, err := New(s.config())

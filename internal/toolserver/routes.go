@@ -55,7 +55,7 @@ func (s *Server) route(r *http.Request) (func(*request.Request) (any, error), er
 	}
 }
 
-// service returns what serves a path that names nothing else, and its method. It gives nil for the others.
+// service returns the handler of a path without parameters, and its method. It returns nil for other paths.
 func (s *Server) service(r *http.Request) (serve func(*request.Request) (any, error), method string) {
 	switch r.URL.Path {
 	case toolapi.PathHello:

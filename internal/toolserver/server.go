@@ -4,10 +4,9 @@
 
 // Package toolserver is the process that runs tool calls in a sandbox Pod.
 //
-// What it starts is hostile: programs that a model wrote, with the same user id as the server. The server therefore
-// believes nothing that comes from below it, bounds everything it takes from there, and keeps its own state where
-// the kernel lets no tool process in (see package proc). What comes from the manager arrives over mutual TLS with
-// pinned keys.
+// The programs that it starts are hostile: a model wrote them, and they have the same user id as the server. The server therefore trusts
+// nothing that comes from its child processes, bounds everything that it reads from them, and stores its own state where the kernel lets no
+// tool process in (see package proc). Requests of the manager arrive over mutual TLS with pinned keys.
 //
 // A call goes this way:
 //
@@ -73,7 +72,7 @@ const (
 	stopAnswersTimeout = 300 * time.Millisecond
 )
 
-// Config says where a Server works and whom it serves.
+// Config configures where a Server works and which manager it serves.
 type Config struct {
 	// Workspace is the folder that the tools work in.
 	Workspace string
@@ -93,7 +92,7 @@ type Config struct {
 	NetTables string
 	// Disk has the sizes of the volumes; the zero value bounds nothing.
 	Disk disk.Sizes
-	// PodUID is told to clients in Hello.
+	// PodUID is reported to clients in Hello.
 	PodUID string
 	// Address is the Pod's own. Programs get sockets of its family; without an address they get none of IP.
 	Address netip.Addr
@@ -118,7 +117,7 @@ const (
 	FaultAfterStart FaultPoint = "AfterStart"
 	// FaultBeforeFinish: everything was done, and the result is not recorded.
 	FaultBeforeFinish FaultPoint = "BeforeFinish"
-	// FaultAfterFinish: the result is recorded, and nobody was told.
+	// FaultAfterFinish: the result is recorded, and no client has received it.
 	FaultAfterFinish FaultPoint = "AfterFinish"
 )
 
@@ -317,15 +316,15 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	case <-s.ledger.Damaged():
-		err = ledger.ErrDamaged // Only another start can read what the file holds.
+		err = ledger.ErrDamaged // Only another start can read the content of the file.
 	}
 	s.stopCalls()
 	s.waitForCalls(stopCallsTimeout)
-	// A context of its own: the one given has ended, and the last answers still need their time.
+	// A context of its own: the caller's has ended, and the last answers still need their time.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopAnswersTimeout)
 	defer cancel()
 	if srv.Shutdown(last) != nil {
-		_ = srv.Close() // Whoever still waits sees a broken connection and asks again elsewhere or later.
+		_ = srv.Close() // A client that still waits sees a broken connection and retries elsewhere or later.
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
-// call: what is in the files is read when it is asked for, and must be what was listed. A look ends nothing.
+// listSkills ends all that runs, and returns the folders of the workspace that may be skills. Nothing starts afterwards until the next
+// call: the contents of the files are read later, on request, and must be those that were listed. A request with Look ends nothing.
 func (s *Server) listSkills(r *request.Request) (any, error) {
 	asked, err := askedSkills(r)
 	if err != nil {
@@ -47,10 +47,10 @@ func (s *Server) listSkills(r *request.Request) (any, error) {
 	return list, nil
 }
 
-// skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
+// skillsTimeout bounds the making of the list, including the end of running programs. The client waits a little longer.
 const skillsTimeout = 20 * time.Second
 
-// maxAskedBytes holds the names of as many places as a skill has files.
+// maxAskedBytes is the size of as many paths as a skill has files.
 const maxAskedBytes = 256 << 10
 
 func askedSkills(r *request.Request) (asked toolapi.ListSkills, err error) {

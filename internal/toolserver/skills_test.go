@@ -43,7 +43,7 @@ func TestSkills(t *testing.T) {
 	if got := s.skills(); len(got.Folders) != 0 || got.Omitted != 0 {
 		t.Errorf("an empty workspace has %+v", got)
 	}
-	// A folder that is no skill of its own, as long as nothing says so.
+	// A folder that is not a skill of its own, unless it has a SKILL.md.
 	s.write("scripts/run.py", "run")
 	s.write("skills/none/scripts/x", "x")
 	s.write("repo/README.md", "readme")
@@ -191,12 +191,12 @@ func TestSkillsOfAHostileWorkspace(t *testing.T) {
 	}
 }
 
-// Whatever runs is ended before the list is made, and only the next call lets anything start again.
+// Every running program is ended before the list is made, and only the next call lets anything start again.
 func TestNothingRunsOnceSkillsAreListed(t *testing.T) {
 	s := newSandbox(t)
 	server := s.friendly()
 	mark := fmt.Sprintf("rewriter-%d", os.Getpid())
-	// It survives what can be survived, and keeps writing.
+	// It survives every survivable signal, and keeps writing.
 	r := s.background("trap '' HUP INT TERM; echo " + mark + "; n=0; while true; do n=$((n+1)); echo $n > SKILL.md; touch running; done")
 	_, file := started(t, r)
 	await(t, "the rewriting", func() bool { return s.content("running") == "" && s.content("SKILL.md") > "3" && s.content(file) != "" })
@@ -294,7 +294,7 @@ func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
 	}
 }
 
-// Who has lost the run ends nothing.
+// A manager that has lost the run ends nothing.
 func TestAStaleClaimListsNoSkills(t *testing.T) {
 	s := newSandbox(t)
 	old := s.client(1)

@@ -69,8 +69,8 @@ func TestStopLeavesEveryToolUnknown(t *testing.T) {
 	}
 }
 
-// wantUnknownAfterStop ends the server when the call has begun, and wants who waits, and who asks another server on the same folders,
-// to hear that none knows how far it came.
+// wantUnknownAfterStop ends the server when the call has begun. It wants two clients to learn that the outcome is unknown: one that waits,
+// and one that asks another server on the same folders.
 func wantUnknownAfterStop(t *testing.T, s *sandbox, call toolapi.Call, begun func()) {
 	t.Helper()
 	client, answer := s.client(1), make(chan toolapi.Result, 1)
@@ -92,8 +92,8 @@ func wantUnknownAfterStop(t *testing.T, s *sandbox, call toolapi.Call, begun fun
 	}
 }
 
-// TestStopOfACallThatWaits has the calls that wait for one before them be as unknown: nothing says that they did not begin. This is every
-// tool that changes anything.
+// TestStopOfACallThatWaits wants calls that wait for another one before them to be unknown as well: no record shows that they did not
+// begin. This is every tool that changes anything.
 func TestStopOfACallThatWaits(t *testing.T) {
 	s := newSandbox(t)
 	s.friendly()

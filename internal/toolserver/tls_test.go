@@ -34,7 +34,7 @@ func TestHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The certificate of the manager, which anybody can have seen, with a key of one's own.
+	// The certificate of the manager, which is public, with a key of the attacker's own.
 	stolen := s.tlsConfig().Certificates[0]
 	stolen.PrivateKey = other
 	for name, test := range map[string]struct {

@@ -27,7 +27,7 @@ import (
 const (
 	// archiveType is that of JSON lines.
 	archiveType = "application/x-ndjson"
-	// artifactType says nothing: what an artifact is, its run says, and no browser is to guess.
+	// artifactType is deliberately generic: the run records the type of an artifact, and no browser must guess it.
 	artifactType = "application/octet-stream"
 )
 
@@ -36,7 +36,7 @@ type Bucket struct {
 	blobs *blob.Bucket
 	// name is the URL without anything secret in it.
 	name string
-	// folder is the bucket's path, if it is one: the operating system may keep in memory what is written there.
+	// folder is the bucket's path, if it is one: the operating system may keep in memory the bytes that are written there.
 	folder string
 }
 
@@ -70,8 +70,7 @@ func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 	return b, nil
 }
 
-// Check asks whether the bucket is there. The error wraps archive.ErrNotFound if it is not, and no other if that could
-// not be told.
+// Check asks whether the bucket is there. The error wraps archive.ErrNotFound only if the bucket is known to be missing.
 func (b *Bucket) Check(ctx context.Context) error {
 	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, nil)
 	if err == nil {
@@ -83,8 +82,8 @@ func (b *Bucket) Check(ctx context.Context) error {
 	return fmt.Errorf("look for the bucket %s: %w", b.name, err)
 }
 
-// Write stores what fill writes, an archive, all of it or nothing. An error of fill that is not the store's is given back as it is.
-// The error wraps archive.ErrExists, and nothing was changed, if there is something under the key.
+// Write stores an archive that fill writes, all of it or nothing. An error of fill that is not the store's is returned as it is. If there
+// is an object under the key, the error wraps archive.ErrExists, and nothing was changed.
 func (b *Bucket) Write(ctx context.Context, key string, fill func(io.Writer) error) error {
 	return b.write(ctx, key, archiveType, fill)
 }
@@ -107,7 +106,7 @@ func (b *Bucket) write(whole context.Context, key, contentType string, fill func
 	}
 	out := &noted{Writer: w}
 	if err := fill(out); err != nil {
-		// With its context ended, closing the writer throws away what it has.
+		// With its context ended, closing the writer discards its content.
 		cancel()
 		_ = w.Close()
 		if out.err != nil {
@@ -134,8 +133,8 @@ func (n *noted) Write(p []byte) (int, error) {
 	return c, err
 }
 
-// refused sorts the error of a write. A server that refuses a write may close the connection before it has read the whole of it; the
-// refusal is lost then, and an object that is there would be written again and again. So the store is asked whether there is something.
+// refused classifies the error of a write. A server that refuses a write may close the connection before it has read the whole of it. The
+// refusal is lost then, and an existing object would be written again and again. So the store is asked whether there is an object.
 func (b *Bucket) refused(ctx context.Context, key string, err error) error {
 	failure := b.failed("write", key, err)
 	if errors.Is(failure, archive.ErrExists) {
@@ -147,7 +146,7 @@ func (b *Bucket) refused(ctx context.Context, key string, err error) error {
 	return fmt.Errorf("%w: %w", failure, archive.ErrExists)
 }
 
-// Read opens what is stored under the key. The error wraps archive.ErrNotFound if there is nothing.
+// Read opens the object under the key. The error wraps archive.ErrNotFound if there is none.
 func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	r, err := b.blobs.NewReader(ctx, key, nil)
 	if err != nil {
@@ -156,7 +155,7 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// Close releases what the bucket holds.
+// Close releases the resources of the bucket.
 func (b *Bucket) Close() error { return b.blobs.Close() }
 
 // settle has the operating system write a file, and the folders that lead to it, to the disk. The steps are deleted

@@ -87,7 +87,7 @@ func read(t *testing.T, b *bucket.Bucket, key string) string {
 	return string(data)
 }
 
-// tryBucket is what every kind of bucket must do.
+// tryBucket checks the requirements on every kind of bucket.
 func tryBucket(t *testing.T, url string) {
 	b, err := bucket.Open(t.Context(), url)
 	if err != nil {

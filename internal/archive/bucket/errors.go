@@ -21,7 +21,7 @@ func (b *Bucket) failed(verb, key string, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", verb, key, b.name, err)
 }
 
-// sorted returns an error that wraps archive.ErrExists or archive.ErrNotFound if the store said so, and that shows no secret.
+// sorted returns an error that shows no secret. It wraps archive.ErrExists or archive.ErrNotFound if the store reported that.
 func sorted(err error) error {
 	switch gcerrors.Code(err) {
 	case gcerrors.FailedPrecondition, gcerrors.AlreadyExists:
@@ -36,23 +36,23 @@ func sorted(err error) error {
 	}
 }
 
-// isAway reports whether an error that a driver calls "not found" says only that the store could not be asked: Google's driver says so
-// of what is forbidden, Azure's of a name that no name server knew. A run whose input was taken for missing would be refused for good,
-// and a manager that started in an outage of names would end.
+// isAway reports whether an error that a driver calls "not found" only means that the store could not be asked. Google's driver reports
+// forbidden objects so, and Azure's a host name that no name server knew. A run whose input was taken for missing would be refused for
+// good, and a manager that started in an outage of names would end.
 func isAway(err error) bool {
 	var refused *googleapi.Error
 	var unknown *net.DNSError
 	return errors.As(err, &refused) && refused.Code == http.StatusForbidden || errors.As(err, &unknown)
 }
 
-// signature is the part of a URL that gives access to a store. A shared access signature of Azure is in every URL, and errors of
+// signature is the part of a URL that grants access to a store. A shared access signature of Azure is in every URL, and errors of
 // connections have the URL in them; they become Events that a tenant reads.
 var signature = regexp.MustCompile(`(?i)([?&](?:sig|signature|x-amz-signature|x-goog-signature)=)[^&\s"'<>]*`)
 
 // redacted is an error without signatures in its text.
 type redacted struct{ error }
 
-// Error leaves out the values of signatures.
+// Error omits the values of signatures.
 func (r redacted) Error() string { return signature.ReplaceAllString(r.error.Error(), "${1}REDACTED") }
 
 func (r redacted) Unwrap() error { return r.error }

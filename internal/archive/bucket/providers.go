@@ -18,7 +18,7 @@ import (
 	"gocloud.dev/gcp"
 )
 
-// kinds are the URLs that there are, for whoever wrote another one.
+// kinds lists the valid URLs, for the error about any other one.
 const kinds = "s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER"
 
 // opener returns what opens a URL, without asking the store for anything. Credentials are found as each driver's programs find them.
@@ -47,8 +47,8 @@ func opener(ctx context.Context, u *url.URL) (blob.BucketURLOpener, error) {
 	}
 }
 
-// googleOpener takes the Application Default Credentials. The driver's own opener goes on without any if there are none, and the first
-// write would tell of it.
+// googleOpener takes the Application Default Credentials. The driver's own opener goes on without any if there are none, and only the first
+// write would report that.
 func googleOpener(ctx context.Context, u *url.URL) (blob.BucketURLOpener, error) {
 	if os.Getenv("STORAGE_EMULATOR_HOST") != "" || u.Query().Get("anonymous") == "true" {
 		return &gcsblob.URLOpener{Client: gcp.NewAnonymousHTTPClient(gcp.DefaultTransport())}, nil

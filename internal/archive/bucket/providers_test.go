@@ -74,8 +74,8 @@ func TestGoogleThatForbids(t *testing.T) {
 	}
 }
 
-// What a store says becomes an Event in the namespace of a run, and an error of a connection has the URL in it, with the signature
-// that opens the container.
+// The error of a store becomes an Event in the namespace of a run. An error of a connection has the URL in it, with the signature that
+// opens the container.
 func TestAzureShowsNoSignature(t *testing.T) {
 	withoutAzure(t)
 	t.Setenv("AZURE_STORAGE_SAS_TOKEN", "sv=2024-11-04&sig=hidden%2Fvalue%3D")

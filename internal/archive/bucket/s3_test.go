@@ -121,7 +121,7 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// TestS3ThatHangsUp refuses a write by ending the connection, as a server does that does not read the rest of what it refused.
+// TestS3ThatHangsUp refuses a write by ending the connection, as a server does that does not read the remainder of a refused write.
 func TestS3ThatHangsUp(t *testing.T) {
 	server := httptest.NewServer(&fakeS3{objects: map[string][]byte{}, parts: map[string][]byte{}, hangsUp: true})
 	defer server.Close()

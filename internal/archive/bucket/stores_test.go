@@ -24,8 +24,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 )
 
-// The tests named TestStore… try the drivers with servers of other people's making. `make test-stores` builds these, says in the
-// environment where they are, and runs the tests.
+// The tests named TestStore… try the drivers with third-party servers. `make test-stores` builds these, sets their location in the
+// environment, and runs the tests.
 
 // emulatorAccount and emulatorKey are those of every emulator of Azure: its documentation has them.
 const (
@@ -87,7 +87,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// tryStore tries what every bucket must do, and what only a server can show.
+// tryStore checks the requirements on every bucket, and those that only a server can show.
 func tryStore(t *testing.T, rawURL, missing string) {
 	t.Helper()
 	tryBucket(t, rawURL)

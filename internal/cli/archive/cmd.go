@@ -20,15 +20,15 @@ Usage:
   kubectl motor archive verify - [--head sha256:… | --run [NAMESPACE/]NAME]  < FILE
 `
 
-// Command is what a verb works with.
+// Command has the dependencies of a verb.
 type Command struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// ReadRun reads a run of the user's cluster, in the user's namespace if none is given.
+	// ReadRun reads a run of the user's cluster, in the user's namespace if namespace is empty.
 	ReadRun func(ctx context.Context, at cluster.Flags, namespace, name string) (*v1alpha1.MotorRun, error)
 }
 
-// Run carries out what comes after `kubectl motor archive` and gives the exit code: verb.ExitNo if the chain does not hold.
+// Run runs the arguments after `kubectl motor archive` and returns the exit code: verb.ExitNo if the chain does not hold.
 func (c Command) Run(ctx context.Context, args []string) int {
 	return verb.Noun{
 		Out: c.Out, Err: c.Err, Usage: usage,

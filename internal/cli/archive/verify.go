@@ -18,14 +18,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
-// stdin in the place of a bucket's URL.
+// stdin in place of a bucket's URL.
 const stdin = "-"
 
 // target is the archive to verify and what is known about it.
 type target struct {
 	bucket, key string
 	head        string
-	// run is what the cluster says about it, nil if it was not asked.
+	// run is the cluster's record of the run, nil if the cluster was not asked.
 	run *v1alpha1.MotorRun
 }
 
@@ -128,8 +128,8 @@ func (c Command) open(ctx context.Context, t target) (io.ReadCloser, error) {
 	return in, nil
 }
 
-// compare looks whether the archive is that of the run. With the head of the run's status it can be no other, unless
-// the status was given to the wrong run.
+// compare checks whether the archive is that of the run. With the head of the run's status it can be no other, unless the status was
+// written to the wrong run.
 func (t target) compare(held archive.Manifest) error {
 	if t.run == nil {
 		return nil

@@ -17,13 +17,13 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Flags say which cluster is meant.
+// Flags select the cluster.
 type Flags struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
 }
 
-// Bind adds the flags. namespaceUsage says what the namespace is for.
+// Bind adds the flags. namespaceUsage describes the use of the namespace.
 func (f *Flags) Bind(fs *pflag.FlagSet, namespaceUsage string) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "path of the kubeconfig file")
 	fs.StringVar(&f.overrides.CurrentContext, "context", "", "context of the kubeconfig to use")
@@ -36,7 +36,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
 }
 
-// Connect returns a client with the user's kubeconfig, and the namespace that is meant where none is given.
+// Connect returns a client with the user's kubeconfig, and the selected namespace or the default one.
 func Connect(f Flags) (c client.Client, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig

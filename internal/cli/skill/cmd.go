@@ -31,16 +31,16 @@ an approval to the content of a revision and to the policy, and changes the poli
 Without --revision, the newest revision is meant.
 `
 
-// Command is what a verb works with.
+// Command has the dependencies of a verb.
 type Command struct {
 	Out, Err io.Writer
-	// Connect gives a client for the user's cluster, and the namespace that is meant.
+	// Connect returns a client for the user's cluster, and the selected namespace.
 	Connect func(at cluster.Flags) (c client.Client, namespace string, err error)
-	// Wait is how long to wait for the operator to look at what was decided.
+	// Wait is how long to wait for the operator to process a decision.
 	Wait time.Duration
 }
 
-// Run carries out what comes after `kubectl motor skill` and gives the exit code: of diff, verb.ExitNo if there is a difference.
+// Run runs the arguments after `kubectl motor skill` and returns the exit code: for diff, verb.ExitNo if there is a difference.
 func (c Command) Run(ctx context.Context, args []string) int {
 	return verb.Noun{
 		Out: c.Out, Err: c.Err, Usage: usage,

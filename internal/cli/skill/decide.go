@@ -27,7 +27,7 @@ import (
 const (
 	// maxRejections is the most rejections that a skill has.
 	maxRejections = 16
-	// pollInterval is how often to look for what the operator made of a decision.
+	// pollInterval is how often to check for the operator's reaction to a decision.
 	pollInterval = 200 * time.Millisecond
 )
 
@@ -114,8 +114,7 @@ func (c Command) reject(ctx context.Context, args []string) error {
 	return nil
 }
 
-// withRejection is the spec with one rejection more. If there are as many as there may be, one goes of a content that is not there
-// any more.
+// withRejection is the spec with one rejection more. If the maximum is reached, it removes one of a content that is not there any more.
 func (s subject) withRejection(rejection v1alpha1.SkillRejection) (*v1alpha1.SkillSpec, []operation, error) {
 	spec := s.Spec.DeepCopy()
 	if len(spec.Rejections) == 0 {
@@ -181,21 +180,21 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// shows tests that the operator has seen nothing else since the skill was read: an approval counts as given in view of what the
-// status shows when it arrives.
+// shows tests that the operator has seen nothing else since the skill was read: an approval counts as given in view of the status at its
+// arrival.
 func (s subject) shows() []operation {
 	var tests []operation
 	if s.Status.Revision != "" {
 		tests = append(tests, operation{Op: "test", Path: "/status/revision", Value: s.Status.Revision})
 	}
-	// A source can go back to what it gave before while the newest revision stays.
+	// A source can go back to a former content while the newest revision stays.
 	if src := s.Status.Source; src != nil && src.ContentHash != "" {
 		tests = append(tests, operation{Op: "test", Path: "/status/source/contentHash", Value: src.ContentHash})
 	}
 	return tests
 }
 
-// patch sends the changes of the spec in one request. It is refused if the skill is not what was read, or a test fails.
+// patch sends the changes of the spec in one request. The API server refuses it if the skill is not the one that was read, or a test fails.
 func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []operation, tests ...operation) error {
 	if equality.Semantic.DeepEqual(s.Spec, v1alpha1.SkillSpec{}) {
 		// Nothing can be added to a spec that is not there.
@@ -208,7 +207,7 @@ func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []
 		return err
 	}
 	err = s.client.Patch(ctx, s.Skill, client.RawPatch(types.JSONPatchType, body))
-	// The API server does not say that it was a test that failed.
+	// The API server does not report that a test failed.
 	now := subject{Skill: &v1alpha1.Skill{}}
 	if err != nil && s.client.Get(ctx, client.ObjectKeyFromObject(s.Skill), now.Skill) == nil &&
 		(now.UID != s.UID || now.Generation != s.Generation || len(tests) > 0 && !slices.Equal(now.shows(), tests)) {
@@ -217,7 +216,7 @@ func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []
 	return err
 }
 
-// printState waits until the operator has looked at the skill, and says what it made of it.
+// printState waits until the operator has looked at the skill, and prints the resulting state.
 func (c Command) printState(ctx context.Context, s subject) {
 	waiting, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()

@@ -65,7 +65,7 @@ func TestApproveWithADomain(t *testing.T) {
 	}
 }
 
-// What a run proposed may have come after the person looked: it takes its name.
+// A proposal of a run may have come after the person looked: it must be named.
 func TestApproveAProposal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -95,7 +95,7 @@ func TestApproveWithoutASpec(t *testing.T) {
 	}
 }
 
-// What changes between reading and writing is not approved along.
+// A change between reading and writing is not approved along.
 func TestApproveWhatWasRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -123,7 +123,7 @@ func TestApproveWhatWasRead(t *testing.T) {
 	}
 }
 
-// What the operator sees while somebody approves is not approved along: an approval counts as given in view of the status.
+// A change that the operator sees during an approval is not approved along: an approval counts as given in view of the status.
 func TestApproveWhatWasShown(t *testing.T) {
 	t.Parallel()
 	source := func(hash string) func(*v1alpha1.SkillStatus) {

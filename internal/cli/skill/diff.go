@@ -48,7 +48,7 @@ func (c Command) diff(ctx context.Context, args []string) error {
 	return nil
 }
 
-// compare prints the differences by path, and says whether there are any.
+// compare prints the differences by path, and reports whether there are any.
 func (c Command) compare(base, now []skill.File) (different bool) {
 	old, current := byPath(base), byPath(now)
 	d := skill.Compare(skill.Listed(base), skill.Listed(now))
@@ -91,7 +91,7 @@ func (c Command) compareFile(old, now *skill.File) {
 	case len(before)+len(after) == 0:
 		fmt.Fprintf(c.Out, "--- %s\n+++ %s\n", from, to)
 	}
-	// Its time is bounded: it gives up on looking for what long files have in common.
+	// Its time is bounded: it gives up on finding the common lines of long files.
 	fmt.Fprint(c.Out, udiff.Unified(from, to, lines(before), lines(after)))
 }
 

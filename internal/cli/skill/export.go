@@ -60,7 +60,7 @@ func write(dir string, files []skill.File, force bool) (err error) {
 		return fmt.Errorf("the folder %s is not empty: --force replaces the files of a skill in it", dir)
 	}
 	if _, err := root.Lstat(skill.ManifestName); len(entries) > 0 && err != nil {
-		// Every file of a skill's folder is the skill's: in another folder, that would be all that somebody has there.
+		// Every file of a skill's folder belongs to the skill: in another folder, that would be all of the user's files.
 		return fmt.Errorf("the folder %s is not empty, and has no %s: export into an empty one", dir, skill.ManifestName)
 	}
 	if err := clearFiles(root); err != nil {
@@ -74,7 +74,7 @@ func write(dir string, files []skill.File, force bool) (err error) {
 	return nil
 }
 
-// clearFiles removes the files of a skill, and links in the place of its folders.
+// clearFiles removes the files of a skill, and links in place of its folders.
 func clearFiles(root *os.Root) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -97,7 +97,7 @@ func writeFile(root *os.Root, f skill.File) error {
 	if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
 		return err
 	}
-	// What is there already is not of a skill.
+	// An existing file here does not belong to a skill.
 	file, err := root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err

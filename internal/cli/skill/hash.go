@@ -56,7 +56,7 @@ func (c Command) hash(_ context.Context, args []string) error {
 	return nil
 }
 
-// comparePlain says what becomes of the files as keys of ConfigMaps, if that is something else.
+// comparePlain reports the hash that the files have as keys of ConfigMaps, if it differs.
 func (c Command) comparePlain(files []skill.File, contentHash string) {
 	for i := range files {
 		files[i].Executable = false
@@ -93,7 +93,7 @@ func read(dir string) (files []skill.File, left []string, err error) {
 			links = append(links, fmt.Errorf("%s is a link, or something else that is no file", shown(name)))
 			return nil
 		case len(files) > skill.MaxFiles:
-			// There are too many, and Check says so.
+			// There are too many, and Check reports that.
 			return fs.SkipAll
 		}
 		f, err := readFile(root, name)
@@ -159,7 +159,7 @@ func policyOf(data []byte) (*v1alpha1.SkillPolicy, error) {
 	}
 }
 
-// withDefaults fills in what the API server does.
+// withDefaults fills in the defaults of the API server.
 func withDefaults(p *v1alpha1.SkillPolicy) {
 	for i := range p.Credentials {
 		if p.Credentials[i].Slot == "" {

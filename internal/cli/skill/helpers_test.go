@@ -33,11 +33,11 @@ const manifest = "---\nname: weather\ndescription: Tells the weather.\n---\nAsk 
 type rig struct {
 	client.Client
 	t *testing.T
-	// user is who asks.
+	// user is the name of the asking user.
 	user string
-	// asleep says that the operator does not look.
+	// asleep is true if the operator does not look.
 	asleep bool
-	// meanwhile happens between what a verb reads and what it writes.
+	// meanwhile happens between the read and the write of a verb.
 	meanwhile func()
 	// patches are those that were sent.
 	patches []string
@@ -127,7 +127,7 @@ func (r *rig) run(args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// want runs a verb and fails the test unless it ends with that code and says all of it.
+// want runs a verb and fails the test unless it ends with that code and prints all of these texts.
 func (r *rig) want(code int, args []string, says ...string) {
 	r.t.Helper()
 	got, out, errs := r.run(args...)
@@ -150,7 +150,7 @@ func (r *rig) skill() *v1alpha1.Skill {
 	return s
 }
 
-// folder is what a folder has: the content of its files, an x before that of programs.
+// folder is the content of a folder: the content of its files, with an x before that of programs.
 func folder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

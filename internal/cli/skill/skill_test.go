@@ -102,7 +102,7 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"thesis.md": "mine"}, folder(t, other)); diff != "" {
 		t.Error(diff)
 	}
-	// What is exported has the hash of what was exported.
+	// The exported folder has the hash of the exported revision.
 	r.want(0, []string{"hash", dir}, "contentHash: "+r.second.Spec.ContentHash)
 }
 

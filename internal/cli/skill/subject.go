@@ -62,8 +62,8 @@ func (s subject) revision(ctx context.Context, name string) (*v1alpha1.SkillRevi
 	return rev, nil
 }
 
-// toApprove is the revision that an approval is for. Who only widens the policy means the content that is approved. What a run
-// has proposed beside other content is approved by its name alone: it may have come since the person looked.
+// toApprove is the revision that an approval is for. A person who only widens the policy means the approved content. If there is other
+// content as well, a revision that a run has proposed must be approved by its name: it may have come since the person looked.
 func (s subject) toApprove(ctx context.Context, name string, widens bool) (*v1alpha1.SkillRevision, error) {
 	if name == "" && widens && s.Status.Approved != nil {
 		name = s.Status.Approved.Revision
@@ -81,7 +81,7 @@ func (s subject) files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skil
 	return (&skillstore.Store{Live: s.client}).Files(ctx, rev)
 }
 
-// shown is a text that somebody else wrote as it can be shown on a terminal: what nobody would see is spelled out.
+// shown is a foreign text in a form for a terminal: invisible characters are spelled out.
 func shown(s string) string {
 	var b strings.Builder
 	for _, c := range strings.ToValidUTF8(s, "\uFFFD") {

@@ -33,7 +33,7 @@ func (w *widening) any() bool {
 	return w.file != "" || len(w.tools)+len(w.domains)+len(w.packages)+len(w.credentialArgs) > 0
 }
 
-// apply changes the policy. What it has already stays where it is.
+// apply changes the policy. Existing entries stay where they are.
 func (w *widening) apply(p *v1alpha1.SkillPolicy) error {
 	if w.file != "" {
 		read, err := readPolicy(w.file)

@@ -52,7 +52,7 @@ func TestApproveWithMore(t *testing.T) {
 	wantPolicy("another host of a credential")
 }
 
-// A file has what no flag says, such as the slot of a credential and inputs.
+// A file can have what no flag can, such as the slot of a credential and inputs.
 func TestApproveWithAPolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

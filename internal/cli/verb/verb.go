@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verb carries out the verbs of `kubectl motor NOUN`: all of them read arguments, say what is wrong and end in the same way.
+// Package verb runs the verbs of `kubectl motor NOUN`: all of them read arguments, report errors and end in the same way.
 package verb
 
 import (
@@ -23,7 +23,7 @@ const (
 	ExitFailed = 2
 )
 
-// ErrNo ends a verb whose answer is no. The verb has said more about it.
+// ErrNo ends a verb whose answer is no. The verb has printed the details.
 var ErrNo = errors.New("the answer is no")
 
 // usageError is about the arguments, which are shown with it.
@@ -31,7 +31,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Misused says that the arguments are the reason of an error.
+// Misused marks an error as one of the arguments.
 func Misused(err error) error { return usageError{err} }
 
 // helpWanted ends a verb of which only the flags are wanted.
@@ -47,7 +47,7 @@ type Noun struct {
 	Verbs map[string]func(ctx context.Context, args []string) error
 }
 
-// Run carries out what comes after the noun and gives the exit code.
+// Run runs the verb after the noun and returns the exit code.
 func (n Noun) Run(ctx context.Context, args []string) int {
 	if len(args) == 0 {
 		fmt.Fprint(n.Err, n.Usage)
@@ -65,7 +65,7 @@ func (n Noun) Run(ctx context.Context, args []string) int {
 	return n.end(verb(ctx, args[1:]))
 }
 
-// end says how a verb ended.
+// end reports how a verb ended and returns the exit code.
 func (n Noun) end(err error) int {
 	help, isHelp := errors.AsType[helpWanted](err)
 	switch {
@@ -84,8 +84,8 @@ func (n Noun) end(err error) int {
 	return ExitFailed
 }
 
-// Parse reads the flags, wherever they stand among the arguments. Arguments have names, for what is said if one is missing; those
-// whose name ends in "?" may be.
+// Parse reads the flags, at any position among the arguments. Arguments have names, for the error about a missing one; those whose name
+// ends in "?" are optional.
 func Parse(fs *pflag.FlagSet, args []string, arguments ...string) error {
 	fs.Usage = func() {}
 	fs.SetOutput(io.Discard)

@@ -29,11 +29,10 @@ type block struct {
 	class  string
 }
 
-// Judge reports whether a run may be connected with an address, and what kind of address it is. ok is true only for global
-// unicast addresses that are in no block of IANA's special-purpose registries and in no prefix of extra, which are the
-// networks of the cluster. An IPv4 address in an IPv6 form is refused, because programs disagree about what it is; its
-// class is that of the IPv4 address. The one exception is NAT64 (64:ff9b::/96), by which clusters with IPv6 only reach
-// IPv4 hosts: the address within it is judged.
+// Judge reports whether a run may be connected with an address, and what kind of address it is. ok is true only for global unicast
+// addresses outside of all blocks of IANA's special-purpose registries and of all prefixes in extra, which are the networks of the cluster.
+// An IPv4 address in an IPv6 form is refused, because programs disagree about its meaning; its class is that of the IPv4 address. The one
+// exception is NAT64 (64:ff9b::/96), by which clusters with IPv6 only reach IPv4 hosts: the address within it is judged.
 func Judge(a netip.Addr, extra []netip.Prefix) (class string, ok bool) {
 	switch {
 	case !a.IsValid():

@@ -96,7 +96,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestStandardLibraryAgrees takes what net/netip knows for a second opinion.
+// TestStandardLibraryAgrees compares with net/netip as a second opinion.
 func TestStandardLibraryAgrees(t *testing.T) {
 	t.Parallel()
 	for i := range 1 << 16 {

@@ -20,8 +20,8 @@ func join(lists ...[]block) []block {
 	return all
 }
 
-// metadata are the services by which clouds tell a machine its secrets. They go before everything else, for their name in
-// the log: most are in a block that is refused anyway, but the one of Azure is an ordinary public address.
+// metadata are the services by which clouds hand out secrets to a machine. They are checked first, for their name in the log: most are in a
+// block that is refused anyway, but the one of Azure is an ordinary public address.
 var metadata = join(
 	blocks(Metadata, "169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "100.100.100.200/32", "168.63.129.16/32",
 		"192.0.0.192/32", "fd00:ec2::254/128", "fd00:ec2::23/128", "fd20:ce::254/128"),
@@ -56,8 +56,7 @@ var special6 = join(
 
 var (
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
-	// unicast6 is all that IANA has given out for global unicast: what is outside is not used by anybody, or was forgotten
-	// in special6.
+	// unicast6 is all that IANA has assigned for global unicast: addresses outside of it are unused, or were forgotten in special6.
 	unicast6 = netip.MustParsePrefix("2000::/3")
 )
 

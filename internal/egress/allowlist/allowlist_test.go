@@ -90,7 +90,7 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// TestHosts takes the names of the rules, and what only a client can write.
+// TestHosts takes the names of the rules, and spellings that only a client can use.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range domainCases(t) {

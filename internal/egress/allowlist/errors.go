@@ -4,7 +4,7 @@ package allowlist
 
 import "fmt"
 
-// Reason says why a text is no host or no rule. It is a label of metrics and logs.
+// Reason is why a text is not a host or not a rule. It is a label of metrics and logs.
 type Reason string
 
 // Reasons of a ParseError.
@@ -30,7 +30,7 @@ const (
 	ReasonPublicSuffix Reason = "public_suffix"
 )
 
-// explanations say what is wrong and what to do.
+// explanations have the problem and the fix.
 var explanations = map[Reason]string{
 	ReasonEmpty:        "it is empty: write a host name such as example.org",
 	ReasonTooLong:      "it is longer than 253 characters: no such host can exist",
@@ -53,14 +53,14 @@ var explanations = map[Reason]string{
 	ReasonPublicSuffix: "anybody can register names below it: write the domain of one owner, such as example.org",
 }
 
-// ParseError says why a text was refused.
+// ParseError is why a text was refused.
 type ParseError struct {
 	Reason Reason
 	// Input is the text, of which the error shows only the beginning.
 	Input string
 }
 
-// Error says what is wrong, where, and what to do. It is one line whatever the text is.
+// Error describes the problem, its position, and the fix. It is one line for every text.
 func (e *ParseError) Error() string {
 	const most = 64
 	shown, more := e.Input, ""

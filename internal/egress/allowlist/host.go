@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package allowlist reads host names and the rules that allow them. There is one spelling of a name: what is written in
-// another way is refused and never repaired, because two programs that repair a name differently reach two hosts.
-// It is pure.
+// Package allowlist reads host names and the rules that allow them. There is one spelling of a name. Any other spelling is refused and
+// never repaired, because two programs that repair a name differently reach two hosts. It is pure.
 package allowlist
 
 import (
@@ -34,7 +33,7 @@ func ParseHost(s string) (Host, error) {
 	return parseName(s, lowerASCII(s))
 }
 
-// parseName reads a name that is in lower case already; input is what the error shows.
+// parseName reads a name that is in lower case already; input is the text that the error shows.
 func parseName(input, name string) (Host, error) {
 	if r := checkShape(name); r != "" {
 		return Host{}, refuse(input, r)
@@ -61,8 +60,8 @@ func parseName(input, name string) (Host, error) {
 	return Host{name: name}, nil
 }
 
-// checkShape finds what makes a text something else than a host name. It goes first because its reasons tell more than
-// the character that does not belong.
+// checkShape finds out why a text is something else than a host name. It runs first because its reasons are more helpful than the invalid
+// character.
 func checkShape(s string) Reason {
 	switch {
 	case s == "":
@@ -115,8 +114,8 @@ func numeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// clusterName reports whether names with that last label are answered by the cluster, its node or the local network. The
-// names that RFC 2606 sets aside (.test, .example, .invalid) are not among them: nobody outside of a test answers them.
+// clusterName reports whether names with that last label are answered by the cluster, its node or the local network. The names that RFC
+// 2606 sets aside (.test, .example, .invalid) are not among them: they are answered only in tests.
 func clusterName(last string) bool {
 	switch last {
 	case "local", "localhost", "localdomain", "internal", "svc", "arpa":
@@ -125,9 +124,8 @@ func clusterName(last string) bool {
 	return false
 }
 
-// validIDNA reports whether every A-label of the name is what its Unicode form is encoded as, so that no two names look the
-// same to a person and none is changed by a resolver. Other labels may have hyphens in the third and fourth place, which
-// the names of some content networks have.
+// validIDNA reports whether every A-label of the name equals the encoding of its Unicode form. Then no two names look the same to a person,
+// and no resolver changes a name. Other labels may have hyphens in the third and fourth position, as the names of some content networks do.
 func validIDNA(name string) bool {
 	strict := idna.New(idna.ValidateLabels(true), idna.CheckHyphens(false), idna.CheckJoiners(true), idna.BidiRule(),
 		idna.StrictDomainName(true))

@@ -24,13 +24,13 @@ type Rule struct {
 	port     uint16
 }
 
-// ParseRule reads a rule: a host name, or *. and a domain, which allows the names below it, however deep, and never the
-// domain itself; then a colon and a port if it is not 443. The error is a *ParseError.
+// ParseRule reads a rule: a host name, or *. and a domain, and then a colon and a port if it is not 443. A wildcard allows the names below
+// the domain, however deep, and never the domain itself. The error is a *ParseError.
 //
-// Beyond what ParseHost refuses, a rule is in lower case and belongs to one owner: public suffixes are refused by
-// themselves and as a wildcard. That holds for those of registries (co.uk) and for those of companies that give names to
-// customers (github.io): foo.github.io and *.foo.github.io are rules, github.io and *.github.io are not. A wildcard of
-// which every name is a public suffix (*.kawasaki.jp) is refused too. The list of suffixes is the one that was compiled in.
+// Beyond what ParseHost refuses, a rule must be in lower case and belong to one owner: public suffixes are refused by themselves and as a
+// wildcard. That holds for those of registries (co.uk) and for those of companies that assign names to customers (github.io): foo.github.io
+// and *.foo.github.io are rules, github.io and *.github.io are not. A wildcard of which every name is a public suffix (*.kawasaki.jp) is
+// refused too. The list of suffixes is the one that was compiled in.
 func ParseRule(s string) (Rule, error) {
 	// Longer texts are no rule, whatever is in them: *. and a name, a colon and a port.
 	if len(s) > maxHost+len(":65535") {
@@ -66,7 +66,7 @@ func publicSuffix(name string) bool {
 	return suffix == name
 }
 
-// splitPort cuts the port off. What has more than one colon is an IPv6 address or a URL.
+// splitPort cuts the port off. A text with more than one colon is an IPv6 address or a URL.
 func splitPort(s string) (name string, port uint16, err error) {
 	switch {
 	case strings.Contains(s, "/"):
@@ -130,7 +130,7 @@ func (r Rule) Within(outer Rule) bool {
 	return r.host == outer.host || below(r.host, outer.host)
 }
 
-// List is what a run may reach: whatever one of its rules allows.
+// List is the hosts that a run may reach: all that one of its rules allows.
 type List []Rule
 
 // ParseList reads rules. The error names the index of the first that is refused and wraps its *ParseError.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grant is what the manager tells the egress proxy of a run: who may pass, where to, and with which credentials.
-// It is the format of a Secret in the operator's namespace, one for each run, and is pure: no client, no clock.
+// Package grant is what the manager sends the egress proxy about a run: which client may pass, where to, and with which credentials. It is
+// the format of a Secret in the operator's namespace, one for each run, and is pure: no client, no clock.
 package grant
 
 import (
@@ -26,11 +26,11 @@ const (
 	CheckPath = "/motor/check"
 	// HandlePrefix begins every handle, so that one can be found where it does not belong.
 	HandlePrefix = "mch-"
-	// User is the user name that goes with the token in Proxy-Authorization.
+	// User is the user name for the token in Proxy-Authorization.
 	User = "motor"
 	// Port is where the egress proxy listens.
 	Port = 3128
-	// Lifetime is how long a grant counts that nobody renews.
+	// Lifetime is how long a grant is valid without a renewal.
 	Lifetime = 5 * time.Minute
 
 	keyGrant = "grant.json"
@@ -43,7 +43,7 @@ const (
 // SecretName is the name of the Secret of a run's grant.
 func SecretName(runUID string) string { return "egress-" + runUID }
 
-// Grant says what a run's sandbox may reach.
+// Grant is what a run's sandbox may reach.
 type Grant struct {
 	RunUID    string `json:"runUID"`
 	Namespace string `json:"namespace"`
@@ -74,7 +74,7 @@ type Credential struct {
 	Hosts []string `json:"hosts"`
 	// Slot is bearer, basic, "header NAME" or "query NAME".
 	Slot string `json:"slot"`
-	// Exposed says that the sandbox has the value itself.
+	// Exposed is true if the sandbox has the value itself.
 	Exposed bool  `json:"exposed,omitempty"`
 	Value   Value `json:"-"`
 }
@@ -82,8 +82,8 @@ type Credential struct {
 // CA is a certificate authority, in PEM.
 type CA struct{ Cert, Key []byte }
 
-// Value is a secret value. It shows itself to nobody who prints, logs or encodes it: behind a pointer, because fmt does not ask
-// a value how it is to be shown where the verb does not fit what it is in.
+// Value is a secret value. It is hidden from printing, logging and encoding. It is behind a pointer, because fmt does not call a value's
+// own formatter where the verb does not fit the containing type.
 type Value struct{ b *[]byte }
 
 // NewValue makes a Value.
@@ -162,13 +162,13 @@ func Decode(data map[string][]byte) (*Grant, error) {
 	return g, nil
 }
 
-// Token derives the token by which the sandbox of an attempt shows the proxy who it is. Whoever has the manager's key can
-// derive it at any time, so it need not be stored anywhere.
+// Token derives the token by which the sandbox of an attempt authenticates to the proxy. A process with the manager's key can derive it at
+// any time, so it need not be stored anywhere.
 func Token(key []byte, runUID, podUID string, attempt int32) string {
 	return base64.RawURLEncoding.EncodeToString(derive(key, "token", runUID, podUID, strconv.Itoa(int(attempt))))
 }
 
-// HashToken is what the grant holds of a token.
+// HashToken is the form of a token in the grant.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

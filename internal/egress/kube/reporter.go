@@ -38,15 +38,15 @@ const (
 	window = time.Minute
 	// maxPerRun is how many Events a run gets within the window, and how many more that are about misuse.
 	maxPerRun = 10
-	// maxNote and maxInstance are what the API takes.
+	// maxNote and maxInstance are the limits of the API.
 	maxNote     = 1024
 	maxInstance = 128
-	// maxNamePrefix leaves room for what the API server adds to the name of an Event.
+	// maxNamePrefix reserves length for the suffix that the API server adds to the name of an Event.
 	maxNamePrefix = 200
 	createTimeout = 10 * time.Second
 )
 
-// What became of a refusal, as the metric's label has it.
+// Outcomes of a refusal's Event, as the values of the metric's label.
 const (
 	resultSent    = "sent"
 	resultLimited = "limited"
@@ -54,9 +54,9 @@ const (
 	resultFailed  = "failed"
 )
 
-// Reporter writes refusals as Events of the run that they are about. A sandbox can be refused as often as it likes; of that
-// people see one Event a minute for each host and reason, and few of each run. What is misuse has a bound and a queue of its
-// own, so that it is seen whatever else the sandbox is refused.
+// Reporter writes refusals as Events of the run that they are about. A sandbox can be refused as often as it likes; people see one Event a
+// minute for each host and reason, and few for each run. Misuse has a bound and a queue of its own, so that people see it whatever else the
+// sandbox is refused.
 type Reporter struct {
 	events   eventsv1client.EventsGetter
 	instance string
@@ -65,7 +65,7 @@ type Reporter struct {
 	results  *prometheus.CounterVec
 
 	mu sync.Mutex
-	// limits is asked before a refusal waits for its Event: what one run repeats takes no place of another's.
+	// limits is asked before a refusal waits for its Event: repetitions of one run do not use up the slots of another.
 	limits        limiter
 	queue, misuse chan report
 }
@@ -170,7 +170,7 @@ func eventReason(reason egress.Reason) string {
 	return reasonDenied
 }
 
-// note is all that an Event says: nothing in it is longer or stranger than a host name, whatever a client sent.
+// note is the whole text of an Event: no part of it is longer or stranger than a host name, whatever a client sent.
 func note(d egress.Denial) string {
 	host := strconv.QuoteToASCII(cut(d.Host, 256))
 	host = host[1 : len(host)-1]
@@ -198,7 +198,7 @@ type likeness struct {
 	reason                egress.Reason
 }
 
-// budget is what a bound is for.
+// budget is the key of a bound.
 type budget struct {
 	uid    string
 	misuse bool
@@ -210,7 +210,7 @@ func likenessOf(r report) likeness {
 	return likeness{r.uid, r.denial.Host, r.denial.Credential, r.denial.Reason}
 }
 
-// limiter decides which refusals get an Event. What it remembers is bounded by what it allowed within the window.
+// limiter decides which refusals get an Event. Its memory is bounded by the number of Events that it allowed within the window.
 type limiter struct {
 	alike  map[likeness]time.Time
 	ofRun  map[budget][]time.Time
@@ -221,7 +221,7 @@ func newLimiter() limiter {
 	return limiter{alike: map[likeness]time.Time{}, ofRun: map[budget][]time.Time{}}
 }
 
-// allows reports whether a refusal may have an Event; note says that it has one.
+// allows reports whether a refusal may have an Event; note records that it has one.
 func (l *limiter) allows(r report) bool {
 	l.prune(r.at)
 	_, alike := l.alike[likenessOf(r)]
@@ -233,7 +233,7 @@ func (l *limiter) note(r report) {
 	l.ofRun[budgetOf(r)] = append(l.ofRun[budgetOf(r)], r.at)
 }
 
-// prune forgets what is older than the window. It looks at everything, which is once a second enough.
+// prune removes entries that are older than the window. It scans everything, for which once a second is enough.
 func (l *limiter) prune(now time.Time) {
 	if now.Sub(l.pruned) < time.Second {
 		return

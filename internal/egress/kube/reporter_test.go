@@ -120,7 +120,7 @@ func TestReporterNeverWaits(t *testing.T) {
 	if n := counted(t, registry, resultDropped); n != 5 {
 		t.Errorf("%d were dropped, want 5", n)
 	}
-	// What was dropped was not written: the next one of its kind may be.
+	// A dropped refusal was not written: the next one of its kind may be.
 	<-r.queue
 	denied(maxQueue+1, egress.Denial{Reason: egress.ReasonNotAllowed})
 	if len(r.queue) != maxQueue {

@@ -3,7 +3,7 @@
 // Package kube is all that the egress proxy knows of Kubernetes: it reads grants and the cluster's own addresses, and writes
 // Events about refusals.
 //
-// While the API server is away the proxy goes on with what it has. Grants end by themselves when nobody renews them.
+// While the API server is away the proxy goes on with the state that it has. Grants that are not renewed expire by themselves.
 package kube
 
 import (
@@ -38,7 +38,7 @@ const (
 	NetworkKey = "cidrs"
 )
 
-// Grants take what was read. *egress.Grants are some.
+// Grants receive the grants that were read. *egress.Grants implements it.
 type Grants interface {
 	Set(g *grant.Grant) error
 	Remove(runUID string)
@@ -97,8 +97,8 @@ func NewSource(client corev1client.CoreV1Interface, namespace string, grants Gra
 	return s, nil
 }
 
-// withoutMetadata keeps of an object's metadata no more than the proxy reads. Who may write the object can put more than a megabyte into
-// labels, annotations, owners and finalizers, and every replica holds all objects at once.
+// withoutMetadata reduces an object's metadata to the fields that the proxy reads. A client that may write the object can put more than a
+// megabyte into labels, annotations, owners and finalizers, and every replica holds all objects at once.
 func withoutMetadata(o any) (any, error) {
 	switch object := o.(type) {
 	case *corev1.Secret:
@@ -122,7 +122,7 @@ func selected(o, by metav1.ListOptions) metav1.ListOptions {
 	return o
 }
 
-// handler calls is for what there is, once for each version of it, and gone for what there is not any more.
+// handler calls is for each existing object, once for each version of it, and gone for each deleted one.
 func handler[T metav1.Object](is, gone func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
@@ -183,7 +183,7 @@ func (s *Source) set(secret *corev1.Secret) error {
 	if err != nil {
 		return err
 	}
-	// The name says whose grant goes when the Secret goes.
+	// The Secret's name identifies the grant to remove when the Secret is deleted.
 	if secret.Name != grant.SecretName(g.RunUID) {
 		return errors.New("its name is not that of its run's grant")
 	}
@@ -197,7 +197,7 @@ func (s *Source) grantGone(secret *corev1.Secret) {
 }
 
 func (s *Source) networkIs(m *corev1.ConfigMap) {
-	// A server that selects by name gives no other. One that does not must not have any of its ConfigMaps believed.
+	// A server that supports the field selector sends no other object. The proxy must not trust other ConfigMaps of a server that does not.
 	if m.Name != NetworkConfigMap {
 		return
 	}

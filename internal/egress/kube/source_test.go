@@ -106,7 +106,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// listing says that the client of the tests cannot send a list as a watch.
+// listing reports that the client of the tests cannot send a list as a watch.
 type listing struct{ corev1client.CoreV1Interface }
 
 func (listing) IsWatchListSemanticsUnSupported() bool { return true }
@@ -160,7 +160,7 @@ func TestGrants(t *testing.T) {
 	update(secret(t, "a", 2, "3"))
 	eventually(t, "a new grant and a changed one", func() bool { return h.is(map[string]int32{"a": 2, "b": 1}) })
 
-	// What cannot be read is no grant, and says so once.
+	// Unreadable content is not a grant, and is reported once.
 	broken := secret(t, "a", 3, "4")
 	broken.Data["grant.json"] = []byte("{")
 	update(broken)
@@ -169,7 +169,7 @@ func TestGrants(t *testing.T) {
 	update(secret(t, "a", 4, "5"))
 	eventually(t, "a grant that was mended counts", func() bool { return h.is(map[string]int32{"a": 4, "b": 1}) })
 
-	// Nobody takes another run's place by the content, and nobody's grant goes with a Secret of another name.
+	// No content replaces the grant of another run, and no grant is removed with a Secret of another name.
 	forged := secret(t, "b", 9, "6")
 	forged.Name = grant.SecretName("c")
 	create(forged)
@@ -185,7 +185,7 @@ func TestGrants(t *testing.T) {
 	eventually(t, "a grant is gone with its Secret", func() bool { return h.is(map[string]int32{"b": 1}) })
 }
 
-// What the proxy holds of an object has no metadata that it does not read, however much of it there is.
+// The objects that the proxy holds have no metadata that it does not read, however much of it there is.
 func TestTheProxyHoldsNoFatMetadata(t *testing.T) {
 	t.Parallel()
 	fat := func(m *metav1.ObjectMeta) {

@@ -19,8 +19,8 @@ import (
 // copyBuffer is how much of a body is held at a time.
 const copyBuffer = 32 << 10
 
-// pass sends the host's answer to the client, without any of the values. It refuses while nothing has been sent; an answer
-// that breaks off later ends the client's connection, so that nobody takes a part for the whole.
+// pass sends the host's answer to the client, without any of the values. It can refuse while nothing has been sent. An answer that breaks
+// off later ends the client's connection, so that the client does not take a part for the whole.
 func pass(w http.ResponseWriter, answer *http.Response, method string, hide *redact.Redactor) *refusal {
 	if answer.StatusCode < 200 || answer.StatusCode == http.StatusPartialContent {
 		// Neither an upgrade nor a part was asked for.
@@ -67,7 +67,7 @@ func hasBody(method string, status int) bool {
 	return method != http.MethodHead && status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// redactHeader adds the fields of one header to another. A name with a value in it is left out.
+// redactHeader adds the fields of one header to another. A name with a value in it is omitted.
 func redactHeader(to, from http.Header, hide *redact.Redactor) {
 	for name, values := range from {
 		if hide.String(name) != name || hide.String(strings.ToLower(name)) != strings.ToLower(name) {
@@ -79,7 +79,7 @@ func redactHeader(to, from http.Header, hide *redact.Redactor) {
 	}
 }
 
-// wide reports whether a text is in an alphabet in which not even ASCII is what it looks like. A value is not found in one.
+// wide reports whether a text is in a charset that encodes even ASCII differently. A value is not found in such a text.
 func wide(h http.Header) bool {
 	for _, v := range h.Values("Content-Type") {
 		_, charset, _ := strings.Cut(strings.ToLower(v), "charset")
@@ -106,9 +106,9 @@ func (b *broken) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stream copies what there is as soon as it is there, so that a host may answer little by little. How much is written at a
-// time follows from how much came, and not from what it was: the sandbox could otherwise have the host repeat guesses at a
-// value, and see which of them the Redactor held back. So nothing at all is written of what was held when the host broke off.
+// stream copies bytes as soon as they arrive, so that a host may answer little by little. The size of a write depends on how many bytes
+// arrived, and not on their content. Otherwise the sandbox could have the host repeat guesses at a value, and see which of them the
+// Redactor held back. For the same reason, bytes that the Redactor still holds are dropped when the host breaks off.
 func stream(w http.ResponseWriter, body io.Reader, hide *redact.Redactor) error {
 	flusher := http.NewResponseController(w)
 	host := &broken{Reader: body}
@@ -132,7 +132,7 @@ func stream(w http.ResponseWriter, body io.Reader, hide *redact.Redactor) error 
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			// Without it an empty body would get a length, and trailers that follow it would have no place.
+			// Without it an empty body would get a length, and trailers after it could not be sent.
 			return flusher.Flush()
 		}
 		if err != nil {
@@ -141,8 +141,8 @@ func stream(w http.ResponseWriter, body io.Reader, hide *redact.Redactor) error 
 	}
 }
 
-// decode returns the body as it is meant, although the host was asked for just that. What it was packed in is read as a
-// stream: a bomb is as long as it is, and never in memory.
+// decode returns the body without its content encoding, although the host was asked for none. A packed body is read as a stream: a bomb is
+// never in memory as a whole, however long it is.
 func decode(answer *http.Response, body bool) (io.Reader, bool, error) {
 	if answer.Uncompressed || len(answer.TransferEncoding) > 0 && !strings.EqualFold(strings.Join(answer.TransferEncoding, ","), "chunked") {
 		return nil, false, errEncoding
@@ -169,7 +169,7 @@ const (
 	errBroken   encodingError = "the answer has no end"
 )
 
-// inflate reads what "deflate" stands for, and what some hosts take it for: the same without a frame.
+// inflate reads the "deflate" encoding, and the form that some hosts take for it: the same without a frame.
 func inflate(from io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(from)
 	head, err := r.Peek(2)
@@ -182,8 +182,8 @@ func inflate(from io.Reader) (io.Reader, error) {
 	return flate.NewReader(r), nil
 }
 
-// lazy opens a packed body when it is read, so that the head of the answer does not wait for it. A body without a byte is
-// empty, whatever it says of its packing.
+// lazy opens a packed body when it is read, so that the head of the answer does not wait for it. A body without a byte is empty, whatever
+// its Content-Encoding is.
 type lazy struct {
 	open func() (io.Reader, error)
 	r    io.Reader

@@ -23,9 +23,9 @@ const (
 	slotQuery  = "query"
 )
 
-// ownHeaders are headers that a client's own credentials are sent in. On a host that a credential is bound to they are not
-// passed on: whoever brings an account of their own would carry data out to it, through a host that was allowed for
-// another account. Names are compared without case, and with _ as -, because some servers take one for the other.
+// ownHeaders are headers that a client's own credentials are sent in. They are not passed on to a host that a credential is bound to.
+// Otherwise a run with an account of its own could carry data out to it, through a host that was allowed for another account. Names are
+// compared without case, and with _ as -, because some servers take one for the other.
 var ownHeaders = map[string]bool{
 	"authorization": true, "proxy-authorization": true, "cookie": true, "cookie2": true,
 	"api-key": true, "apikey": true, "x-api-key": true, "x-apikey": true, "x-api-token": true, "x-api-secret": true,
@@ -79,8 +79,8 @@ func bindings(g *grant.Grant, t egress.Target) []binding {
 	return bound
 }
 
-// swap puts values where handles are in their own slots, and takes the client's own credentials away. It changes header
-// and u in place, and gives the names of the credentials that are in them now.
+// swap replaces handles in their own slots with values, and removes the client's own credentials. It changes header and u in place, and
+// returns the names of the credentials that are in them now.
 func swap(header http.Header, u *url.URL, bound []binding, g *grant.Grant) (used []string, bad *misuse) {
 	s := &swapper{bound: bound, grant: g}
 	if bad := s.misused(u.EscapedPath()); bad != nil {
@@ -110,7 +110,7 @@ type swapper struct {
 	used  []string
 }
 
-// header returns what is left of a header's values.
+// header returns the remaining values of a header.
 func (s *swapper) header(name string, values []string) ([]string, *misuse) {
 	if bad := s.misused(name); bad != nil {
 		return nil, bad
@@ -126,7 +126,7 @@ func (s *swapper) header(name string, values []string) ([]string, *misuse) {
 				return nil, &misuse{egress.ReasonCredentialInvalid, b.name}
 			}
 			s.used = append(s.used, b.name)
-			// More than one value would let a host choose, and the client choose what it chooses from.
+			// With more than one value a host would choose one, and the client would choose the candidates.
 			return []string{sent}, s.misusedIn(without(values, v))
 		}
 		if !s.own(name) {
@@ -136,7 +136,7 @@ func (s *swapper) header(name string, values []string) ([]string, *misuse) {
 	return kept, s.misusedIn(values)
 }
 
-// inHeader reports whether a header's value is the handle in its own slot, and gives what is sent in its place.
+// inHeader reports whether a header's value is the handle in its own slot, and returns the text to send instead.
 func (b binding) inHeader(name, value string) (string, bool) {
 	if b.kind == slotHeader {
 		return b.value, strings.EqualFold(name, b.slot) && value == b.handle
@@ -175,8 +175,8 @@ func decodeBasic(encoded string) string {
 	return string(text)
 }
 
-// steers reports whether a header makes some servers take a request for one to another path or host, from another client, or by
-// another method, than the line of the request says. With a credential in it, it would do more than the audit line tells.
+// steers reports whether a header makes some servers read a request differently than its request line: another path or host, another
+// client, or another method. With a credential in it, such a request would do more than the audit line shows.
 func steers(plain string) bool {
 	for _, prefix := range []string{"x-forwarded", "x-original-", "x-rewrite-", "x-envoy-", "x-override-"} {
 		if strings.HasPrefix(plain, prefix) {
@@ -231,7 +231,7 @@ func (s *swapper) query(u *url.URL) *misuse {
 	return nil
 }
 
-// parameter returns what is sent for one NAME=VALUE, if anything is.
+// parameter returns the text to send for one NAME=VALUE, if any.
 func (s *swapper) parameter(part string) (sent string, keep bool, bad *misuse) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, value := unescape(rawName), unescape(rawValue)
@@ -284,7 +284,7 @@ func (s *swapper) misused(text string) *misuse {
 	return nil
 }
 
-// unescape undoes percent-encoding once, and leaves what is none.
+// unescape undoes percent-encoding once, and leaves invalid escapes as they are.
 func unescape(s string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -300,8 +300,8 @@ func unescape(s string) string {
 	return out.String()
 }
 
-// sendable refuses what would end a line or a string at the host, and what is too short to be found in its answers.
-// Blanks around a value do not count: a host does not get them in a header.
+// sendable refuses values that would end a line or a string at the host, and values that are too short to be found in its answers. Blanks
+// around a value do not count: a host does not get them in a header.
 func sendable(value string) bool {
 	return len(strings.TrimSpace(value)) >= redact.MinLength && !strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }

@@ -8,8 +8,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 )
 
-// writeDenial answers as the proxy does before a connection is let through: the client is told what was refused and where,
-// in a body that a model reads.
+// writeDenial answers in the same way as the proxy does before it lets a connection through: the body names the refusal and the domain, for
+// a model to read.
 func writeDenial(w http.ResponseWriter, status int, domain string, no *refusal) {
 	w.Header().Set("Motor-Denied", string(no.reason))
 	w.Header().Set("Content-Type", "application/json")

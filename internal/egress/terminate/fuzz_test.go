@@ -66,7 +66,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// answerOf is what a host says that waits for a request and then sends these bytes.
+// answerOf is the answer of a host that waits for a request and then sends these bytes.
 func answerOf(t *testing.T, raw []byte, method string) (*http.Response, error) {
 	t.Helper()
 	ours, theirs := net.Pipe()

@@ -30,8 +30,8 @@ const (
 	leafLeft = time.Hour
 )
 
-// leafKey tells certificates apart. The run is in it by its authority, so that no run is shown what another one's
-// authority signed, even if a run were to get another authority.
+// leafKey identifies a certificate. The run is in it by its authority, so that no run is shown a certificate that another run's authority
+// signed, even if a run were to get another authority.
 type leafKey struct {
 	runUID    string
 	authority [sha256.Size]byte

@@ -31,7 +31,7 @@ func skipHead(t *testing.T, reader *bufio.Reader) {
 	}
 }
 
-// piece reads a chunk of an answer and gives its size, which is 0 at the end and where the answer breaks off.
+// piece reads a chunk of an answer and returns its size, which is 0 at the end and where the answer breaks off.
 func piece(t *testing.T, reader *bufio.Reader) int {
 	t.Helper()
 	line, err := reader.ReadString('\n')
@@ -65,7 +65,7 @@ func pieces(t *testing.T, reader *bufio.Reader) []int {
 // guesses are as long as each other; the first is the beginning of the value.
 var guesses = []string{value[:12], value[:11] + "~", "~" + value[1:12], strings.Repeat("~", 12)}
 
-// Whatever of a guess is right, the answer comes in the same pieces.
+// The answer comes in the same pieces for every guess, however much of it is right.
 func TestPiecesTellNothing(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]http.HandlerFunc{
@@ -107,7 +107,7 @@ func TestPiecesTellNothing(t *testing.T) {
 	}
 }
 
-// While the host waits, what has come does not depend on the guess either.
+// While the host waits, the received bytes do not depend on the guess either.
 func TestPausesTellNothing(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
@@ -139,7 +139,7 @@ func TestPausesTellNothing(t *testing.T) {
 	}
 }
 
-// What a host sends beyond its answer is in no log, not even in the process's own, and in no answer.
+// Bytes that a host sends beyond its answer are in no log, not even in the process's own, and in no answer.
 func TestMoreThanAnAnswer(t *testing.T) {
 	var out syncBuffer
 	log.SetOutput(&out)
@@ -245,7 +245,7 @@ func TestUserOfAPair(t *testing.T) {
 	}
 }
 
-// The connections of a run share what finds its values, which for large ones is large.
+// The connections of a run share the redactor of its values, which for large ones is large.
 func TestMemoryOfConnections(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 30_000)
 	w := newWorld(t, func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "ok") }, func(w *world, _ *tls.Config) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What no ordinary client sends. HANDLE stands for the handle.
+// Requests that no ordinary client sends. HANDLE stands for the handle.
 func TestRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const lines = "Host: " + host + "\r\nAuthorization: Bearer HANDLE\r\n"
@@ -72,7 +72,7 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
-// Whatever framing the client claims, the host sees the requests that the proxy saw, and no other.
+// The host sees the requests that the proxy saw, and no other, whatever framing the client claims.
 func TestSmuggling(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, echo)
@@ -101,7 +101,7 @@ func TestConnectionHeaders(t *testing.T) {
 	}
 }
 
-// Who waits to be asked for the body is asked when the host asks, and not at all if the host refuses.
+// A client that waits for 100 Continue gets it when the host sends it, and not at all if the host refuses.
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) {

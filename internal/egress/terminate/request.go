@@ -26,7 +26,7 @@ type connection struct {
 	transport *http.Transport
 }
 
-// refusal is what the client is told in place of an answer.
+// refusal is what the client receives instead of an answer.
 type refusal struct {
 	reason     egress.Reason
 	status     int
@@ -42,13 +42,13 @@ func (c *connection) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d := egress.Denial{Reason: no.reason, Host: c.target.Host.String(), Port: c.target.Port, Credential: no.credential}
 	c.session.Deny(d)
 	if r.ContentLength != 0 {
-		// What the client still sends of its request is not waited for.
+		// The rest of the client's request is not read.
 		w.Header().Set("Connection", "close")
 	}
 	writeDenial(w, no.status, net.JoinHostPort(d.Host, strconv.Itoa(int(d.Port))), no)
 }
 
-// carry sends the host's answer to the client, or says why it gets none.
+// carry sends the host's answer to the client, or returns why there is none.
 func (c *connection) carry(w http.ResponseWriter, r *http.Request) *refusal {
 	g := c.session.Current()
 	if g == nil {
@@ -85,7 +85,7 @@ func (c *connection) carry(w http.ResponseWriter, r *http.Request) *refusal {
 	return pass(w, answer, r.Method, hide)
 }
 
-// failed says why there is no answer.
+// failed returns why there is no answer.
 func failed(r *http.Request, err error) *refusal {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler) // the client is gone, or the grant is
@@ -102,7 +102,7 @@ func failed(r *http.Request, err error) *refusal {
 	return no
 }
 
-// check refuses what is not a plain request to the host that the connection is for.
+// check refuses a request that is not a plain one to the host that the connection is for.
 func check(r *http.Request, t egress.Target) *refusal {
 	host := t.Host.String()
 	port := ":" + strconv.Itoa(int(t.Port))
@@ -173,8 +173,7 @@ func outgoing(r *http.Request, t egress.Target) *http.Request {
 	return out
 }
 
-// body keeps the server's body from being closed by the transport: the server does that, after it has looked whether it is
-// worth while to read the rest.
+// body prevents the transport from closing the server's body. The server does that, after it has decided whether to read the remainder.
 type body struct{ io.ReadCloser }
 
 // Close implements io.Closer.

@@ -166,7 +166,7 @@ func newWorld(t testing.TB, serve http.HandlerFunc, settings ...setting) *world 
 	return w
 }
 
-// dial connects with the host, whatever its address, and keeps what is sent there.
+// dial connects with the host, whatever its address, and records the bytes that are sent there.
 func (w *world) dial(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", w.origin.Listener.Addr().String())
 	if err != nil {
@@ -197,14 +197,14 @@ func (w *world) values() []string {
 	return all
 }
 
-// requests are what the host has seen.
+// requests are the requests that the host has seen.
 func (w *world) requests() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string{}, w.saw...)
 }
 
-// client is what a tool in the sandbox would use.
+// client is a client as a tool in the sandbox would use it.
 func (w *world) client() *http.Client {
 	transport := &http.Transport{
 		Proxy:              http.ProxyURL(&url.URL{Scheme: "http", User: url.UserPassword(grant.User, w.token), Host: w.proxy}),
@@ -221,7 +221,7 @@ type answer struct {
 	body string
 }
 
-// get carries out a request. It fails the test if any value is in what comes back.
+// do sends a request. It fails the test if any value is in the answer.
 func (w *world) do(client *http.Client, method, path string, header http.Header, body io.Reader) answer {
 	w.t.Helper()
 	return w.doAt(client, host, method, path, header, body)
@@ -270,7 +270,7 @@ func contains(text string, values []string) bool {
 	return false
 }
 
-// denied returns the refusal that people are told of. They are told before the client is answered, so it is there already.
+// denied returns the refusal that was reported to people. The report comes before the answer to the client, so it is there already.
 func (w *world) denied() egress.Denial {
 	w.t.Helper()
 	select {
@@ -307,7 +307,7 @@ func (w *world) tunnel(cfg *tls.Config) (*tls.Conn, *bufio.Reader, error) {
 	return secure, bufio.NewReader(secure), nil
 }
 
-// readHead reads byte by byte, so that nothing of what follows is taken.
+// readHead reads byte by byte, so that it consumes none of the following bytes.
 func readHead(conn net.Conn) (string, error) {
 	var head []byte
 	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) {

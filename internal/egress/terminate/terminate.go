@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package terminate speaks TLS in the place of a host that a credential is bound to, with a certificate of the run's own
-// authority. It swaps the sandbox's handles for the values on the way out, and takes the values out of what comes back.
+// Package terminate terminates TLS in place of a host that a credential is bound to, with a certificate of the run's own authority. It
+// swaps the sandbox's handles for the values on the way out, and removes the values from the answers.
 //
-// The client's side is a net/http Server on a listener with one connection, and not a loop of http.ReadRequest: the server
-// brings the limits and deadlines of the head, answers in order to who pipelines, continues who expects 100, and notices a
-// client that goes away while the host is still at work. The host's side is an http.Transport of that one connection, so
-// that nothing of one run or host is ever reused for another. It has a new connection for each request: of one that waits for
-// the next, a Transport writes what the host sends beyond its answer to the process's log, with any credential in it, and
-// whether there is more cannot be seen from outside.
+// The client's side is a net/http Server on a listener with one connection, and not a loop of http.ReadRequest. The server brings the
+// limits and deadlines of the head, answers pipelined requests in order, and sends 100 Continue to clients that expect it. It also notices
+// a client that disconnects while the host is still at work. The host's side is an http.Transport of that one connection, so that nothing
+// of one run or host is ever reused for another. It opens a new connection for each request. On a connection that waits for its next
+// request, a Transport writes surplus bytes of the host to the process's log, with any credential in them. No caller can see whether there
+// are such bytes.
 //
-// What was read is written anew: the host sees one request with one framing, whatever the client sent.
+// The request that was read is written anew: the host sees one request with one framing, whatever the client sent.
 package terminate
 
 import (
@@ -40,14 +40,14 @@ const (
 	answerTimeout = 10 * time.Minute
 	// stallTimeout is how long a connection may be open on which the client neither sends nor takes anything.
 	stallTimeout = answerTimeout + time.Minute
-	// continueTimeout is how long a host may take to ask for the body of who expects 100.
+	// continueTimeout is how long a host may take to send 100 Continue for a client that expects it.
 	continueTimeout = time.Second
 	// maxHead bounds the head of a request, maxAnswerHead that of an answer.
 	maxHead       = 64 << 10
 	maxAnswerHead = 256 << 10
 )
 
-// Config says what a Terminator works with.
+// Config holds the dependencies of a Terminator.
 type Config struct {
 	// RootCAs verify the hosts' certificates. Nil means those of the system.
 	RootCAs *x509.CertPool
@@ -72,8 +72,8 @@ func New(cfg Config) *Terminator {
 	return &Terminator{roots: cfg.RootCAs, now: cfg.Now, mint: newMinter(cfg.Now)}
 }
 
-// Serve implements egress.Terminator. An error is about the connection as a whole; what is wrong with a request is told to
-// the client and to the Session.
+// Serve implements egress.Terminator. An error is about the connection as a whole; a problem with one request is reported to the client and
+// to the Session.
 func (t *Terminator) Serve(ctx context.Context, conn net.Conn, target egress.Target, s *egress.Session, dial egress.DialFunc) error {
 	watched := watch(conn)
 	defer func() { _ = watched.Close() }() // the client is gone either way
@@ -92,7 +92,7 @@ func (t *Terminator) Serve(ctx context.Context, conn net.Conn, target egress.Tar
 		MaxHeaderBytes:    maxHead,
 		ReadHeaderTimeout: headTimeout,
 		IdleTimeout:       idleTimeout,
-		// What a client does wrong is its own affair, and would let it write into the proxy's log.
+		// Protocol errors are the client's own affair, and logging them would let the client write into the proxy's log.
 		ErrorLog:     log.New(io.Discard, "", 0),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		// The server would answer OPTIONS * itself.
@@ -143,7 +143,7 @@ func (t *Terminator) handshake(ctx context.Context, conn net.Conn, host string, 
 	return client, nil
 }
 
-// transport carries the requests of one connection to its host, and to nowhere else. What it dials ends with ctx.
+// transport carries the requests of one connection to its host, and to nowhere else. Connections that it dials end with ctx.
 func (t *Terminator) transport(ctx context.Context, host allowlist.Host, dial egress.DialFunc) *http.Transport {
 	cfg := &tls.Config{
 		MinVersion: tls.VersionTLS12, ServerName: host.String(), RootCAs: t.roots, NextProtos: []string{"http/1.1"}, Time: t.now,
@@ -176,7 +176,7 @@ func dialTLS(ctx context.Context, cfg *tls.Config, dial egress.DialFunc) (net.Co
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // what is told is why
+		_ = conn.Close() // the caller reports the first error
 		return nil, err
 	}
 	return egress.Answering(secure), nil
@@ -188,7 +188,7 @@ type dialError struct{ err error }
 func (e *dialError) Error() string { return e.err.Error() }
 func (e *dialError) Unwrap() error { return e.err }
 
-// oneConn is a listener that has one connection to give, and lasts as long as that.
+// oneConn is a listener with one connection, and lasts as long as the connection.
 type oneConn struct {
 	conn  net.Conn
 	given bool

@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// echo answers with what it was sent, in header and body.
+// echo answers with the request that it received, in header and body.
 func echo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Echo", r.Header.Get("Authorization")+" "+r.URL.RawQuery)
 	w.Header().Add("Set-Cookie", "auth="+r.Header.Get("Authorization"))
@@ -30,14 +30,14 @@ func echo(w http.ResponseWriter, r *http.Request) {
 
 func basic(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// What the host gets for what the client sends. HANDLE stands for the handle, VALUE for the value.
+// The request at the host for each request of the client. HANDLE stands for the handle, VALUE for the value.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		slot   string
 		path   string
 		header http.Header
-		// want must be in what the host sees.
+		// want must be in the request that the host sees.
 		want string
 	}{
 		"bearer":                     {slot: "bearer", header: http.Header{"Authorization": {"Bearer HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
@@ -106,7 +106,7 @@ func TestOwnCredentialsAreStripped(t *testing.T) {
 	}
 }
 
-// A handle where it does not belong is refused, told of, and nothing reaches the host.
+// A handle in a wrong slot is refused and reported, and nothing reaches the host.
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	other := grant.Handle([]byte("key"), "run-b", "pod", "token")
@@ -226,8 +226,7 @@ func TestValuesThatAreNeverSent(t *testing.T) {
 	}
 }
 
-// A new value counts from the next request of the same connection on; without one the handle is nobody's, and the
-// connection ends.
+// A new value counts from the next request of the same connection on; without a value the handle is unknown, and the connection ends.
 func TestRotationAndDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, echo)
@@ -263,7 +262,7 @@ func TestRotationAndDeletion(t *testing.T) {
 		t.Errorf("a credential that is gone gives %d %s", got.StatusCode, got.body)
 	}
 	w.grants.Remove(w.grant.RunUID)
-	// The connection is being closed; what comes before that is refused.
+	// The connection is being closed; requests before that are refused.
 	resp, err := client.Get("https://" + host)
 	if err == nil {
 		resp.Body.Close()
@@ -273,7 +272,7 @@ func TestRotationAndDeletion(t *testing.T) {
 	}
 }
 
-// A host whose certificate is not right is told nothing.
+// A host with an invalid certificate receives nothing.
 func TestBadUpstreamCertificate(t *testing.T) {
 	t.Parallel()
 	stranger := newAuthority(t)
@@ -290,7 +289,7 @@ func TestBadUpstreamCertificate(t *testing.T) {
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			// What it was sent is a ClientHello and an alert, and no application data.
+			// It received a ClientHello and an alert, and no application data.
 			if len(w.saw) != 0 || strings.Contains(w.log.String(), `"credentials"`) || w.taps.Len() > 2048 {
 				t.Errorf("the host saw %q and %d bytes; the log is %s", w.saw, w.taps.Len(), w.log)
 			}
@@ -369,7 +368,7 @@ func TestDisconnectEndsTheUpstreamRequest(t *testing.T) {
 	}
 }
 
-// An unreachable host is told apart from one whose answer is wrong.
+// An unreachable host is distinguished from one with an invalid answer.
 func TestUpstreamFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {

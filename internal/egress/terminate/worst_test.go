@@ -48,7 +48,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// hostileChains are certificates that are for the host, as far as their names tell. TLS carries 256 KiB of them.
+// hostileChains are certificates whose names are those of the host. TLS carries 256 KiB of them.
 func hostileChains(t *testing.T, root *x509.Certificate, rootKey *ecdsa.PrivateKey) map[string]tls.Certificate {
 	t.Helper()
 	const most = 250 << 10
@@ -60,7 +60,7 @@ func hostileChains(t *testing.T, root *x509.Certificate, rootKey *ecdsa.PrivateK
 	for i := range most / 30 {
 		extensions = append(extensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 99999, i}, Value: []byte{5, 0}})
 	}
-	// Each of these may have signed each other one, as far as their names tell.
+	// Each of these may have signed each other one, by their names.
 	var ring [][]byte
 	impostor, leafKey := hostileAuthority(t, nil)
 	for range most / 600 {

@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// MaxGivenBytes is the most that a given file has whose content is kept, maxGivenTotal what all of them have together. Of others
-	// it is known whether they changed, and not how.
+	// MaxGivenBytes is the largest given file whose content is stored, maxGivenTotal the most that all of them have together. For other files
+	// a diff can only report that they changed, and not how.
 	MaxGivenBytes = 1 << 20
 	maxGivenTotal = 64 << 20
-	// maxGiven is how many files are given. A manager gives a few hundred at most.
+	// maxGiven is how many files can be given. A manager sends a few hundred at most.
 	maxGiven = 4096
 	// maxRecordHead is the most that the head of a record has: the path with every byte escaped, and some numbers.
 	maxRecordHead = 32 << 10
 )
 
-// errGivenFull says that there are maxGiven files.
+// errGivenFull is the error when there are maxGiven files.
 var errGivenFull = errors.New("as many files are given as may be")
 
 // Given is a file as it was put into the workspace before the first call.
@@ -40,7 +40,7 @@ type Given struct {
 	Size       int64  `json:"size"`
 	SHA256     string `json:"sha256"`
 	Executable bool   `json:"executable,omitempty"`
-	// Whole says that its content is kept.
+	// Whole is true if its content is stored.
 	Whole bool `json:"whole,omitempty"`
 }
 
@@ -50,8 +50,8 @@ type recordHead struct {
 	Given
 }
 
-// Baseline has what was given, in a folder of its own that no program reaches: a record for each file, which is its recordHead as
-// a line of JSON, and its content.
+// Baseline stores the given files in a folder of its own that no program can access. Each file has one record: its recordHead as a line of
+// JSON, and its content.
 type Baseline struct {
 	dir string
 	// write makes a file that is there whole after a crash, or not at all.
@@ -63,7 +63,7 @@ type Baseline struct {
 	total int64
 }
 
-// OpenBaseline reads what was given to a former process. write makes a file that is there whole after a crash, or not at all.
+// OpenBaseline reads the given files of a former process. write makes a file that is there whole after a crash, or not at all.
 func OpenBaseline(dir string, write func(path string, content []byte) error) (*Baseline, error) {
 	b := &Baseline{dir: dir, write: write, files: map[string]Given{}}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -99,18 +99,18 @@ func (b *Baseline) add(g Given) {
 	b.files[g.Path] = g
 }
 
-// Put notes a file that was given.
+// Put records a given file.
 func (b *Baseline) Put(path string, content []byte, executable bool) error {
 	sum := sha256.Sum256(content)
 	return b.put(Given{Path: path, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Executable: executable}, content)
 }
 
-// PutSum notes a file that was given and whose content is not kept.
+// PutSum records a given file whose content is not stored.
 func (b *Baseline) PutSum(path string, size int64, sum string, executable bool) error {
 	return b.put(Given{Path: path, Size: size, SHA256: sum, Executable: executable}, nil)
 }
 
-// put keeps the content if there is any and room for it.
+// put stores the content if there is any and it is within the bounds.
 func (b *Baseline) put(g Given, content []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,7 +145,7 @@ func (b *Baseline) put(g Given, content []byte) error {
 	return nil
 }
 
-// Files are those that were given, by their paths.
+// Files are the given files, by their paths.
 func (b *Baseline) Files() []Given {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -70,7 +70,7 @@ func TestBaselineIsBounded(t *testing.T) {
 	}
 }
 
-// A record that is not as it was written is not taken for what was given.
+// A record that differs from the written one is not taken for a given file.
 func TestBaselineNoticesDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -28,24 +28,24 @@ const (
 )
 
 var (
-	// ErrLink is what a Workspace gives for a path with a symbolic link in it.
+	// ErrLink is the error of a Workspace for a path with a symbolic link in it.
 	ErrLink = errors.New("a symbolic link")
-	// ErrNotRegular is what it gives for what is no regular file.
+	// ErrNotRegular is its error for a path that is not a regular file.
 	ErrNotRegular = errors.New("no regular file")
 
 	errTooLarge = errors.New("the file is too large")
 )
 
-// Request says what is compared.
+// Request is the input of a comparison.
 type Request struct {
 	Workspace Workspace
-	// Given is what the workspace began with.
+	// Given is the initial content of the workspace.
 	Given *Baseline
 	// Named are paths that the model named as its result.
 	Named []string
 	// Own are folders and files that are kept in another way, or belong to the tool server.
 	Own []string
-	// Holds reports whether there is a value in a text that programs were given.
+	// Holds reports whether a text has a value that programs received.
 	Holds func(text []byte) bool
 }
 
@@ -53,11 +53,11 @@ type Request struct {
 type Result struct {
 	// Diff is empty if no change can be shown.
 	Diff []byte
-	// LeftOut is what is not in it, what matters most first.
+	// LeftOut are the omitted files, the most important first.
 	LeftOut []LeftOut
 }
 
-// Collect compares the workspace with what was given. What there is no time for is left out and told of. The same workspace gives
+// Collect compares the workspace with the given files. Files that it has no time for are omitted and reported. The same workspace produces
 // the same diff.
 func Collect(ctx context.Context, req Request) Result {
 	c := &collection{Request: req, room: toolapi.MaxDiffBytes - maxHead, left: maxReadBytes, packable: secretscan.MaxPackedTotal}
@@ -68,7 +68,7 @@ func Collect(ctx context.Context, req Request) Result {
 			why = c.unfit(ctx, one.path, section)
 		}
 		if why != "" && c.deletion != nil {
-			// That a file is gone can be told without a line of it.
+			// The deletion of a file can be reported without any of its lines.
 			section = c.deletion
 			why = c.unfit(ctx, one.path, section)
 		}
@@ -96,7 +96,7 @@ type collection struct {
 	sections []changed
 	// room is how many bytes further sections may have, left how many may be read.
 	room, left int
-	// packable is how many bytes further sections may have packed: whoever unpacks the diff has bounds, too.
+	// packable is how many bytes further sections may have packed: readers of the diff have bounds, too.
 	packable int
 	// packed is the content of the file at hand if its section packs it, deletion its section without its content if it is gone.
 	packed, deletion []byte
@@ -110,7 +110,7 @@ func (c *collection) result(ctx context.Context) Result {
 	slices.SortFunc(c.sections, func(x, y changed) int { return strings.Compare(x.path, y.path) })
 	head := c.report.head(true)
 	if c.Holds(head) || len(secretscan.ScanDiff(deadline(ctx), head)) > 0 {
-		// A name may be what must not be told.
+		// A name may be a value that must not be shown.
 		head = c.report.head(false)
 	}
 	diff := bytes.NewBuffer(head)
@@ -131,7 +131,7 @@ func (c *collection) section(ctx context.Context, one *candidate) (section []byt
 	case one.given != nil && !one.given.Whole:
 		return c.unkept(ctx, one)
 	}
-	// A new file that is gone since the walk is nothing, and a given one is deleted.
+	// A new file that was removed since the walk is ignored, and a given one counts as deleted.
 	after, err := c.read(ctx, one.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(ctx, err, one.size)
@@ -170,7 +170,7 @@ func (c *collection) write(path string, before, after *side) (section []byte, wh
 	return writeSection(path, before, after), ""
 }
 
-// before is what was given, nil for a file that was not.
+// before is the given content, nil for a file that was not given.
 func (c *collection) before(g *Given) (*side, error) {
 	if g == nil {
 		return nil, nil
@@ -182,7 +182,7 @@ func (c *collection) before(g *Given) (*side, error) {
 	return &side{content, g.Executable}, nil
 }
 
-// unkept looks at a file whose former content is not kept: whether it changed can be told, and no more.
+// unkept compares a file whose former content is not stored: it can report that it changed, and no more.
 func (c *collection) unkept(ctx context.Context, one *candidate) (section []byte, why string) {
 	file, info, err := c.Workspace.Open(one.path)
 	if err != nil {
@@ -231,7 +231,7 @@ func (c *collection) read(ctx context.Context, path string) (*side, error) {
 
 func isExecutable(info fs.FileInfo) bool { return info.Mode()&0o100 != 0 }
 
-// unreadable says why a file was not read.
+// unreadable describes why a file was not read.
 func unreadable(ctx context.Context, err error, size int64) string {
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -250,7 +250,7 @@ func tooLarge(size int64, what string, most int) string {
 	return fmt.Sprintf("it has %d bytes, and %s may have %d KiB in the diff", size, what, most>>10)
 }
 
-// unfit says why a section cannot be in the diff, "" if it can.
+// unfit describes why a section cannot be in the diff; it returns "" if it can.
 func (c *collection) unfit(ctx context.Context, path string, section []byte) string {
 	switch {
 	case len(section) == 0:
@@ -261,7 +261,7 @@ func (c *collection) unfit(ctx context.Context, path string, section []byte) str
 	return c.secret(ctx, path, section)
 }
 
-// secret reports whether there is a secret in the section that is to be written, or in what it has packed.
+// secret describes the secret in the section that is to be written, or in its packed content; it returns "" if there is none.
 func (c *collection) secret(ctx context.Context, path string, section []byte) string {
 	if c.Holds(section) {
 		return whyValue

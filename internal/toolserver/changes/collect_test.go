@@ -57,7 +57,7 @@ func (f folder) Open(path string) (io.ReadCloser, fs.FileInfo, error) {
 	return file, info, err
 }
 
-// world is a workspace with what it began with.
+// world is a workspace with its initial content.
 type world struct {
 	testing.TB
 	dir   string
@@ -92,7 +92,7 @@ func (w *world) put(files map[string]string) {
 	}
 }
 
-// applied is what git makes of what was given.
+// applied is the result of git for the given files.
 func (w *world) applied(r Result) tree {
 	w.Helper()
 	if len(r.Diff) > toolapi.MaxDiffBytes {
@@ -144,7 +144,7 @@ func TestCollect(t *testing.T) {
 		t.Error("the second time it is another diff")
 	}
 
-	// What the model named is looked at wherever it is, but for what is no part of the changes.
+	// Paths that the model named are compared wherever they are, except for those that are not part of the changes.
 	w.req.Named = []string{"web/dist", "node_modules/m/i.js", "artifacts", ".git/config", "nowhere", ".", "src/__pycache__/a.pyc"}
 	maps.Copy(want, tree{"web/dist/app.js": text("x"), "node_modules/m/i.js": text("x"), "src/__pycache__/a.pyc": text("x")})
 	r = Collect(t.Context(), w.req)
@@ -186,7 +186,7 @@ func TestCollectLeavesOutSingleFiles(t *testing.T) {
 	must(t, syscall.Mkfifo(w.path("pipe"), 0o644))
 	r := Collect(t.Context(), w.req)
 	want := maps.Clone(w.given)
-	delete(want, "gone") // That can be told without the key.
+	delete(want, "gone") // The deletion can be reported without the key.
 	maps.Copy(want, tree{"good.txt": text("good\n"), "go.sum": text("golang.org/x/oauth2 v0.30.0 h1:dnDm7JmhM45NNpd8FDDeLhK6FwqbOlmRMAbCdEfGhIj\n")})
 	same(t, want, w.applied(r), r.Diff)
 	secret := "it holds what looks like a secret (aws-access-token)"
@@ -207,7 +207,7 @@ func TestCollectLeavesOutSingleFiles(t *testing.T) {
 	}
 }
 
-// What was given and what is small comes first where not all has room.
+// If the space is short, given and small files come first.
 func TestCollectFillsTheRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, tree{"z-given": text(strings.Repeat("line\n", 50_000))})
@@ -237,7 +237,7 @@ func TestCollectEndsInTime(t *testing.T) {
 	}
 }
 
-// Whatever programs put into the workspace, the diff is made in bounded time and memory, and what was given is in it.
+// For any content of the workspace, the diff is made in bounded time and memory, and has the given files.
 func TestWorstWorkspace(t *testing.T) {
 	for name, make := range map[string]func(w *world){
 		"100,000 files": func(w *world) {
@@ -311,7 +311,7 @@ func TestCollectInAWorkspaceThatChanges(t *testing.T) {
 				return
 			default:
 			}
-			// A pipe in the place of the folder would keep what removes things there.
+			// A pipe in place of the folder would block the cleanup.
 			name := []string{"given", "a", "b/c", "b"}[rng.IntN(4)]
 			at, kinds := w.path(name), 5
 			if name == "b" {

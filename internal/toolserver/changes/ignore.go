@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// What programs leave in a workspace beside the work: they are not looked at, unless they were given, or the model named them in its
+// Entries that programs leave in a workspace beside the work. The walk skips them, unless they were given, or the model named them in its
 // call of finish. docs/reference/api.md lists them.
 var (
-	// builtFolders are left out wherever they are, and what is in them.
+	// builtFolders are skipped wherever they are, with their content.
 	builtFolders = []string{
 		"node_modules", "bower_components", "__pycache__", ".venv", "venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".eggs",
 		".ipynb_checkpoints", ".cache", ".gradle", ".parcel-cache", ".next", ".nuxt", ".terraform", "target", "dist", "build", "htmlcov",
 	}
-	// builtEndings and builtFiles are left out wherever they are.
+	// builtEndings and builtFiles are skipped wherever they are.
 	builtEndings = []string{".pyc", ".pyo", ".o", ".obj", ".class", ".swp"}
 	builtFiles   = []string{".DS_Store", ".coverage"}
 	// homePaths are what programs keep in the home of their user, which the workspace is.
@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// ignores decides which of what the walk finds is looked at.
+// ignores decides which entries of the walk are compared.
 type ignores struct {
 	// given are the folders that have a given file in or below them.
 	given map[string]bool
@@ -35,7 +35,7 @@ type ignores struct {
 	own []string
 }
 
-// newIgnores takes the paths of the given files, and what is never looked at.
+// newIgnores takes the paths of the given files, and the paths that are never compared.
 func newIgnores(given []Given, own []string) *ignores {
 	i := &ignores{given: map[string]bool{}, own: own}
 	for _, g := range given {
@@ -46,7 +46,7 @@ func newIgnores(given []Given, own []string) *ignores {
 	return i
 }
 
-// excluded reports whether the path belongs to something else than the changes, whoever names it.
+// excluded reports whether the path belongs to something else than the changes, even if the model names it.
 func (i *ignores) excluded(p string) bool {
 	for _, own := range i.own {
 		if within(own, p) {
@@ -56,7 +56,7 @@ func (i *ignores) excluded(p string) bool {
 	return slices.Contains(strings.Split(p, "/"), ".git")
 }
 
-// built reports whether one entry of a folder is what programs leave behind. It says nothing of the folders above.
+// built reports whether one entry of a folder is left behind by programs. It does not consider the folders above.
 func (i *ignores) built(p string, dir bool) bool {
 	name := path.Base(p)
 	switch {

@@ -20,7 +20,7 @@ const (
 	maxEffort = 200_000
 )
 
-// edit says that the lines from Start to End of the former content became those from ReplStart to ReplEnd of the present one.
+// edit replaces the lines from Start to End of the former content with those from ReplStart to ReplEnd of the present one.
 type edit = lcs.Diff
 
 // writeHunks writes how a text became another one, as a unified diff.
@@ -37,7 +37,7 @@ func writeHunks(b *bytes.Buffer, before, after []byte) {
 	}
 }
 
-// writeHunk writes edits that are so near to each other that what is between them is shown whole.
+// writeHunk writes edits that are so near to each other that all lines between them are shown.
 func writeHunk(b *bytes.Buffer, old, now []string, near []edit) {
 	first, last := near[0], near[len(near)-1]
 	from, to := max(0, first.Start-contextLines), min(len(old), last.End+contextLines)
@@ -71,7 +71,7 @@ func writeLines(b *bytes.Buffer, kind byte, lines []string) {
 	}
 }
 
-// splitLines returns the lines of a text with what ends them.
+// splitLines returns the lines of a text with their line ends.
 func splitLines(text string) []string {
 	lines := make([]string, 0, strings.Count(text, "\n")+1)
 	for line := range strings.Lines(text) {
@@ -94,8 +94,8 @@ func edits(old, now []string) []edit {
 	return compare(old[head:len(old)-tail], now[head:len(now)-tail], edit{Start: head, ReplStart: head}, &effort)
 }
 
-// compare returns the edits of two parts, which begin where at says. The search gives up on parts with many differences after what it
-// found at both ends, so what is left in the middle is searched again, as long as that finds something.
+// compare returns the edits of two parts, which begin at the position at. On parts with many differences the search stops after its matches
+// at both ends. So the middle is searched again, as long as that finds something.
 func compare(old, now []string, at edit, effort *int) []edit {
 	whole := edit{Start: at.Start, End: at.Start + len(old), ReplStart: at.ReplStart, ReplEnd: at.ReplStart + len(now)}
 	switch {

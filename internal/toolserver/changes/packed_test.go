@@ -53,7 +53,7 @@ func (w *world) unpacked(r Result, want int) {
 	}
 }
 
-// No diff packs more than is unpacked, and what it leaves out for that is told.
+// No diff packs more than is unpacked, and files that are omitted for that are reported.
 func TestCollectPacksWithinBounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, tree{})
@@ -68,7 +68,7 @@ func TestCollectPacksWithinBounds(t *testing.T) {
 	}
 }
 
-// What is written can be unpacked, whatever its length is.
+// A literal can be unpacked for every length.
 func TestLiteralsCanBeUnpacked(t *testing.T) {
 	t.Parallel()
 	for n := range 200 {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxTold is how many files that are left out are told of by name, and maxIgnored how many folders with what programs leave behind.
+	// maxTold is how many omitted files are reported by name, and maxIgnored how many folders with leftovers of programs.
 	maxTold    = 40
 	maxIgnored = 20
 	// maxHead is the most that is written before the first file.
 	maxHead = 16 << 10
-	// maxShownPath is the most of a path that is told there.
+	// maxShownPath is the most of a path that is shown there.
 	maxShownPath = 256
 )
 
-// Why a file is left out of a diff.
+// Reasons for which a file is omitted from a diff.
 const (
 	whyLink       = "a symbolic link"
 	whyNotRegular = "no regular file"
@@ -37,7 +37,7 @@ const (
 // LeftOut is a file or folder whose changes are not in the diff, and why.
 type LeftOut struct{ Path, Why string }
 
-// report has what is left out.
+// report has the omitted files.
 type report struct {
 	left    []ranked
 	ignored map[string]bool
@@ -48,12 +48,12 @@ type ranked struct {
 	rank int
 }
 
-// leave notes that something is left out.
+// leave records that a file is omitted.
 func (r *report) leave(rank int, path, why string) {
 	r.left = append(r.left, ranked{LeftOut{path, why}, rank})
 }
 
-// ignore notes a folder with what programs leave behind.
+// ignore records a folder with leftovers of programs.
 func (r *report) ignore(path string) {
 	if r.ignored == nil {
 		r.ignored = map[string]bool{}
@@ -61,7 +61,7 @@ func (r *report) ignore(path string) {
 	r.ignored[path] = true
 }
 
-// all is what is left out, what matters most first, each path once.
+// all is the omitted files, the most important first, each path once.
 func (r *report) all() []LeftOut {
 	slices.SortFunc(r.left, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(x.rank, y.rank), strings.Compare(x.Path, y.Path), strings.Compare(x.Why, y.Why))
@@ -77,7 +77,7 @@ func (r *report) all() []LeftOut {
 	return all
 }
 
-// head is what stands before the first file of a diff: git passes over all of it. Names are left out of it where naming is false.
+// head is the text before the first file of a diff, which git ignores. It has no names if naming is false.
 func (r *report) head(naming bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("# What the run changed in its workspace, against what was given. In a folder with what was given: git apply\n")

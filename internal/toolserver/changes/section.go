@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package changes tells what changed in a workspace against what was given, as a diff that "git apply" takes.
+// Package changes compares a workspace with the given files, and returns a diff that "git apply" takes.
 //
-// What was given is kept apart from the workspace, by Baseline. Collect walks the workspace, compares, and writes: decisions about
-// names, lines and bytes are in functions without I/O. Programs change the workspace at any time, and on purpose: each file is read
-// once, and everything that is read, walked or written has a bound. A file that cannot be in the diff costs nothing but itself, and
-// is named at the top of the diff.
+// Baseline stores the given files apart from the workspace. Collect walks the workspace, compares, and writes: decisions about names, lines
+// and bytes are in functions without I/O. Programs change the workspace at any time, and on purpose: each file is read once, and everything
+// that is read, walked or written has a bound. A file that cannot be in the diff affects no other file, and is named at the top of the
+// diff.
 package changes
 
 import (

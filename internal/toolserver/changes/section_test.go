@@ -73,7 +73,7 @@ func (t tree) diffTo(now tree) []byte {
 	return b.Bytes()
 }
 
-// gitApply returns what git makes of a folder that has the tree.
+// gitApply returns the result of git in a folder that has the tree.
 func (t tree) gitApply(tb testing.TB, diff []byte) tree {
 	tb.Helper()
 	if len(diff) == 0 {
@@ -127,7 +127,7 @@ func numbered(n int, change map[int]string) string {
 	return b.String()
 }
 
-// git makes of what was given what the workspace has.
+// git turns the given files into those of the workspace.
 func TestGitAppliesTheDiff(t *testing.T) {
 	t.Parallel()
 	program := side{content: []byte("#!/bin/sh\n"), executable: true}
@@ -188,7 +188,7 @@ func TestGitAppliesTheDiff(t *testing.T) {
 	}
 }
 
-// Any two trees give a diff that makes the one of the other.
+// The diff of any two trees turns the one into the other.
 func TestGitAppliesTheDiffOfAnyTrees(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {

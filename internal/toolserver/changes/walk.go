@@ -23,9 +23,9 @@ const (
 
 // Workspace is a folder that programs work in. No path leads out of it, whatever they put there.
 type Workspace interface {
-	// Lstat says what is at a path, and follows no link at its end.
+	// Lstat describes the entry at a path, and follows no link at its end.
 	Lstat(path string) (fs.FileInfo, error)
-	// ReadFolder gives the entries of a folder by their names, and whether there are more than it gives.
+	// ReadFolder returns the entries of a folder by their names, and whether there are more than it returns.
 	ReadFolder(path string) (entries []fs.DirEntry, more bool, err error)
 	// Open opens a regular file. It follows no link, and never waits.
 	Open(path string) (io.ReadCloser, fs.FileInfo, error)
@@ -36,9 +36,9 @@ type candidate struct {
 	path string
 	// given is nil for a file that is new.
 	given *Given
-	// size is what the file said when it was found.
+	// size is the reported size of the file when it was found.
 	size int64
-	// rank decides whose changes come first if not all fit: 0 for what was given or named, 1 for anything else.
+	// rank decides which changes come first if not all fit: 0 for given or named files, 1 for any other.
 	rank int
 }
 
@@ -52,8 +52,8 @@ type survey struct {
 	walked  int
 }
 
-// candidates are all files that may have changed: those that were given, and the new ones that the walk finds. Those that were given
-// are looked at whatever the walk comes to, so that none counts as deleted that was only not reached.
+// candidates are all files that may have changed: the given ones, and the new ones that the walk finds. The given ones are compared however
+// far the walk comes, so that none counts as deleted only because it was not reached.
 func candidates(ctx context.Context, w Workspace, given []Given, named []string, ig *ignores, r *report) []*candidate {
 	s := &survey{w: w, ignores: ig, report: r, given: map[string]*Given{}, found: map[string]*candidate{}}
 	for i := range given {
@@ -63,7 +63,7 @@ func candidates(ctx context.Context, w Workspace, given []Given, named []string,
 			s.found[g.Path] = &candidate{path: g.Path, given: g, size: g.Size}
 		}
 	}
-	// What was named comes first: the walk may end before it gets there.
+	// Named paths come first: the walk may end before it gets there.
 	for _, n := range named {
 		s.named(ctx, n)
 	}
@@ -78,7 +78,7 @@ func candidates(ctx context.Context, w Workspace, given []Given, named []string,
 	return all
 }
 
-// named looks at what the model named as its result, build output or not.
+// named adds a path that the model named as its result, build output or not.
 func (s *survey) named(ctx context.Context, p string) {
 	if p == "." || s.ignores.excluded(p) || !s.reachedByFolders(p) {
 		return
@@ -148,7 +148,7 @@ func (s *survey) folder(ctx context.Context, dir string, depth, rank int) {
 	}
 }
 
-// entry takes in what is no folder.
+// entry adds an entry that is not a folder.
 func (s *survey) entry(p string, mode fs.FileMode, size int64, rank int) {
 	c := s.found[p]
 	switch {

@@ -2,9 +2,8 @@
 
 // Package connections reads from the kernel which connections a network namespace has.
 //
-// The kernel is asked and no program: a program of the sandbox that holds a connection has every reason not to tell. A socket
-// outlives the process that made it as long as what was written to it is still on its way, so that all processes are gone
-// does not mean that all connections are.
+// The package asks the kernel and no program: a program of the sandbox that holds a connection has every reason not to report it. A socket
+// outlives the process that made it while its written bytes are still on their way. So connections can remain after all processes are gone.
 package connections
 
 import (
@@ -31,7 +30,7 @@ const (
 	maxLine = 4 << 10
 )
 
-// Own says which connections belong there.
+// Own identifies the connections that belong to the sandbox itself.
 type Own struct {
 	// Listen is where the tool server listens. An unspecified address means every address with this port.
 	Listen netip.AddrPort
@@ -45,18 +44,18 @@ type Connection struct {
 	Network string
 	// Local and Remote are as the table has them, without meaning if it has no addresses.
 	Local, Remote netip.AddrPort
-	// State is that of TCP, in words, "" for what has none.
+	// State is that of TCP, in words, "" for sockets without one.
 	State string
 }
 
 // table is one of the kernel's tables.
 type table struct {
 	name string
-	// required says that no kernel is without it. Without it nothing could be said, and nothing is assumed.
+	// required is true for a table that every kernel has. If it is missing, the state of the sandbox is unknown, and nothing is assumed.
 	required bool
-	// bare says that every line but the first is a socket, whatever is in it.
+	// bare is true if every line but the first is a socket, in any state.
 	bare bool
-	// stateful says that the state of a socket is that of TCP.
+	// stateful is true if the state of a socket is that of TCP.
 	stateful bool
 }
 
@@ -80,9 +79,9 @@ var stateNames = map[uint64]string{
 	0x0B: "closing", 0x0C: "syn-received",
 }
 
-// Foreign returns the connections of the tables in a folder that are neither own nor of the loopback device: at most 16 of them, and
-// how many there are in all. A connection of TCP that can carry nothing any more does not count. An error means that nothing can
-// be said.
+// Foreign returns the connections of the tables in a folder that are neither own nor of the loopback device: at most 16 of them, and how
+// many there are in all. A connection of TCP that can carry nothing any more does not count. After an error, nothing is known about the
+// connections.
 func Foreign(dir string, own Own) (named []Connection, all int, err error) {
 	for _, t := range tables {
 		err := t.read(dir, func(c Connection) {
@@ -148,7 +147,7 @@ func (t table) read(dir string, found func(Connection)) error {
 	return lines.Err()
 }
 
-// parse reads a line, and says whether the connection can carry nothing any more.
+// parse reads a line, and reports whether the connection can carry nothing any more.
 //
 //	sl: local_address rem_address st …
 func (t table) parse(line string) (c Connection, dead bool, err error) {

@@ -91,7 +91,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Whatever cannot be read may hide a connection.
+// An unreadable table or line may hide a connection.
 func TestForeignFailsClosed(t *testing.T) {
 	t.Parallel()
 	without := func(table string) string {

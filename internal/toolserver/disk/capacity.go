@@ -10,8 +10,8 @@ import "golang.org/x/sys/unix"
 // writes of a program would fail at the filesystem's own end, and no count would find the volume over its bounds.
 const spare = 32
 
-// within applies to the volume the bounds of the filesystem that it is on, if those are lower: that of a volume of its own has less room than
-// was asked for, by what the filesystem itself needs.
+// within applies to the volume the bounds of the filesystem that it is on, if those are lower. The filesystem of a dedicated volume has
+// less space than was requested, because the filesystem itself needs some.
 func (v Volume) within(total room) Volume {
 	if most := total.free - total.free/spare; total.free > 0 && most < v.Bytes {
 		v.Bytes = most
@@ -22,7 +22,7 @@ func (v Volume) within(total room) Volume {
 	return v
 }
 
-// capacityOf is what a filesystem can hold in all, for those who are not root. It is 0 where the filesystem does not tell.
+// capacityOf is the total capacity of a filesystem for users other than root. It is 0 where the filesystem does not report it.
 func capacityOf(dir string) room {
 	var stat unix.Statfs_t
 	if unix.Statfs(dir, &stat) != nil {

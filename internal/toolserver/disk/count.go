@@ -16,16 +16,16 @@ import (
 // Usage is what files take. Bytes are those of blocks, so that a hole takes nothing; each entry of a folder counts as an inode.
 type Usage struct{ Bytes, Inodes int64 }
 
-// blockSize is the unit in which the kernel tells what a file takes, whatever the filesystem.
+// blockSize is the unit in which the kernel reports the space of a file, on every filesystem.
 const blockSize = 512
 
-// errHurry says that a count was given up because there was no time for it: what it counts is filled meanwhile.
+// errHurry means that a count was given up because there was no time for it: the counted volume is filled meanwhile.
 var errHurry = errors.New("the volume is filled during the count")
 
-// errMoved says that a folder was moved while it was counted. It cannot happen while every program is stopped.
+// errMoved means that a folder was moved while it was counted. It cannot happen while every program is stopped.
 var errMoved = errors.New("a folder was moved during the count")
 
-// errClosed says that a folder may not be read by its owner, and that the count may not change that: programs would see it, or would
+// errClosed means that a folder's owner may not read it, and that the count must not change that. Programs would see the change, or would
 // find the folder open if they moved it meanwhile.
 var errClosed = errors.New("a folder is closed to its owner")
 
@@ -42,7 +42,7 @@ type counter struct {
 	buf   []byte
 	// hurry is asked again and again whether the count must end; nil means no.
 	hurry func() bool
-	// opens says that folders that their owner closed are opened for the count, and closed again.
+	// opens is true if folders that their owner closed are opened for the count, and closed again.
 	opens bool
 }
 
@@ -50,14 +50,14 @@ type counter struct {
 type level struct {
 	id
 	pending []string
-	// closed says that its owner has no right to read it: mode is what it must have when it is not looked at.
+	// closed is true if its owner has no right to read it: mode is its mode outside of a look.
 	closed bool
 	mode   uint32
 }
 
-// Count returns what the tree below dir takes, without other filesystems mounted there. It stops when there are more than most
-// inodes: a tree may be as large as its filesystem, and the count is not. Nothing may change the tree meanwhile: folders that their
-// owner may not read are opened for the count, and have their mode again when it ends, whatever the end.
+// Count returns the usage of the tree below dir, without other filesystems mounted there. It stops when there are more than most inodes: a
+// tree may be as large as its filesystem, and the cost of a count must not be. Nothing may change the tree meanwhile: folders that their
+// owner may not read are opened for the count, and have their mode again when it ends in any way.
 func Count(dir string, most int64) (Usage, error) { return count(dir, most, nil, true) }
 
 // count is Count that ends with errHurry when hurry reports so. Unless it opens folders, the tree may change, and a folder that its
@@ -82,8 +82,8 @@ func count(dir string, most int64, hurry func() bool, opens bool) (Usage, error)
 	return c.used, err
 }
 
-// walk counts the folder that is open, and what is below it. fd is replaced on the way. Of the folders that their owner closed, only the
-// one that is looked at is open, so that none stays open wherever the walk ends.
+// walk counts the open folder, and everything below it. fd is replaced on the way. Of the folders that their owner closed, only the current
+// one is open, so that none stays open wherever the walk ends.
 func (c *counter) walk(fd *int, root level) error {
 	stack := []level{root}
 	defer func() { stack[len(stack)-1].shut(*fd) }()
@@ -122,10 +122,10 @@ func (c *counter) walk(fd *int, root level) error {
 	return nil
 }
 
-// shut takes away again what was permitted for the count.
+// shut revokes the permissions that were granted for the count.
 func (l *level) shut(fd int) {
 	if l.closed {
-		_ = unix.Fchmod(fd, l.mode) // It fails only for what is not this user's, and that was never opened.
+		_ = unix.Fchmod(fd, l.mode) // It fails only for a folder that is not this user's, and that was never opened.
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *counter) read(fd int, l *level) error {
 		for _, name := range names {
 			var stat unix.Stat_t
 			if err := unix.Fstatat(fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-				continue // It is gone, or it is in a folder that nobody in the sandbox may search.
+				continue // It is gone, or in a folder that no program in the sandbox may search.
 			}
 			c.add(&stat)
 			if stat.Mode&unix.S_IFMT == unix.S_IFDIR && stat.Dev == c.dev {
@@ -204,7 +204,7 @@ func (c *counter) add(stat *unix.Stat_t) {
 const needed = 0o500
 
 // open opens a folder below another one. A folder that its owner, which is this user, may not read is opened all the same, or ends the
-// count: else it would be a place to hide gigabytes. The result is -1 for one that is gone, or is not this user's.
+// count: otherwise gigabytes could be hidden in it. The result is -1 for one that is gone, or is not this user's.
 func (c *counter) open(at int, name string) (int, level, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(at, name, flags, 0)

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxOpen is the most open files that are looked at. Whoever has more than that, of the number that a container may have, has them
-// to hide something.
+// maxOpen is the most open files that are examined. A sandbox with more open files, given the number that a container may have, has them to
+// hide something.
 const maxOpen = 4 << 20
 
 // open is what processes hold open.
@@ -25,16 +25,16 @@ type open struct {
 	nameless map[string]Usage
 	// released is what files took that were kept open here, and are not any more.
 	released map[string]Usage
-	// hiders are the processes that let nobody see their files.
+	// hiders are the processes whose files cannot be read.
 	hiders []int
 	// holders are the processes that hold what cannot be counted: files without a name by a mapping alone, and descriptors in sockets.
 	holders []int
-	// tooMany says that there are more open files than are looked at.
+	// tooMany is true if there are more open files than are examined.
 	tooMany bool
 }
 
-// deleted looks at what processes hold open of the folders dirs. spare are processes of the server's own. What is mapped is kept open
-// in k.
+// deleted finds the files of the folders dirs that processes hold open without a name. spare are processes of the server's own. Mapped
+// files are kept open in k.
 func deleted(dirs []string, spare func(pid int) bool, hurry func() bool, k *kept) open {
 	l, complete := newLook(dirs, k), true
 	for _, pid := range numbers("/proc") {
@@ -44,7 +44,7 @@ func deleted(dirs []string, spare func(pid int) bool, hurry func() bool, k *kept
 		if pid == os.Getpid() || spare(pid) {
 			continue
 		}
-		if !l.process(pid) && parentOf(pid) != 0 { // What has no parent here was brought in from outside of the sandbox.
+		if !l.process(pid) && parentOf(pid) != 0 { // A process without a parent here was brought in from outside of the sandbox.
 			l.found.hiders = append(l.found.hiders, pid)
 		}
 		if complete = !l.found.tooMany; !complete {
@@ -55,7 +55,7 @@ func deleted(dirs []string, spare func(pid int) bool, hurry func() bool, k *kept
 	return l.found
 }
 
-// hides reports whether a process lets nobody see its files.
+// hides reports whether the files of a process cannot be read.
 func hides(pid int) bool {
 	l := newLook(nil, &kept{})
 	return !l.process(pid)
@@ -127,15 +127,15 @@ func (l *look) noteDescriptor(folder, name string, from link, pid int) (shown bo
 	return true
 }
 
-// hasMemory reports whether a thread has memory. One that has ended has none, and its files are closed; nobody may look at them either.
+// hasMemory reports whether a thread has memory. A thread that has ended has none, and its files are closed; they cannot be read either.
 func hasMemory(folder string) bool {
 	content, err := os.ReadFile(folder + "/statm")
 	return err == nil && !strings.HasPrefix(string(content), "0 ")
 }
 
-// note counts a file that has no name any more in the folder that it was in. The kernel tells no name that is longer than a page: such
-// a file counts in each folder of its device, because a program that could choose where it counts would have it count nowhere.
-// It reports whether the file may be looked at.
+// note counts a file that has no name any more in the folder that it was in. The kernel reports no name that is longer than a page. Such a
+// file counts in each folder of its device: a program that could choose where it counts would have it count nowhere. It reports whether the
+// file may be examined.
 func (l *look) note(file string, from link, stat *unix.Stat_t) (shown bool) {
 	if err := unix.Stat(file, stat); err != nil {
 		return err != unix.EACCES && err != unix.EPERM
@@ -194,7 +194,7 @@ func readNames(folder string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// parentOf returns the parent of a process, 0 if that cannot be told.
+// parentOf returns the parent of a process, 0 if that is unknown.
 func parentOf(pid int) (parent int) {
 	if fields := statOf(pid); len(fields) > 1 {
 		parent, _ = strconv.Atoi(fields[1])
@@ -208,8 +208,8 @@ func stands(pid int) bool {
 	return len(fields) == 0 || strings.ContainsAny(fields[0], "tTZX")
 }
 
-// statOf returns STATE PPID … of a process, none if that cannot be told. The process chooses its name, which may contain anything: what
-// counts begins after the last parenthesis.
+// statOf returns STATE PPID … of a process, none if that is unknown. The process chooses its name, which may contain anything: the fields
+// begin after the last parenthesis.
 func statOf(pid int) []string {
 	content, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))

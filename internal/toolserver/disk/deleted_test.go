@@ -34,7 +34,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// A name that is longer than a page is told by no kernel.
+// The kernel does not report a name that is longer than a page.
 func TestDeletedInADeepFolder(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("python3", "-c", `

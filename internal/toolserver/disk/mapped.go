@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mapping holds a file without a descriptor, and writes into its holes. The kernel tells which file it is, and not what that takes. So
-// each mapped file is kept open for as long as it is mapped, from the first look that finds it with a name or a descriptor: its size is
-// known then, whatever becomes of both. What had neither at any look is unknown.
+// A mapping holds a file without a descriptor, and can write into its holes. The kernel reports which file it is, and not how much space it
+// takes. So each mapped file is kept open for as long as it is mapped, from the first look that finds it with a name or a descriptor. Its
+// size is known from then on, even if it loses both. A file that had neither at any look is unknown.
 
 const (
-	// maxKept is the most files that are kept open because they are mapped, and maxMapped the most that a look tells apart.
+	// maxKept is the most files that are kept open because they are mapped, and maxMapped the most that a look distinguishes.
 	maxKept   = 4 << 10
 	maxMapped = 64 << 10
 	// keptShare is the part of the server's descriptors that they may take.
@@ -64,7 +64,7 @@ func (k *kept) keep(path string, file id, flags int) bool {
 	return true
 }
 
-// drop closes the files that are not mapped any more, and gives those of them that had no name.
+// drop closes the files that are not mapped any more, and returns those of them that had no name.
 func (k *kept) drop(mapped func(id) bool) (nameless map[id]int64) {
 	nameless = make(map[id]int64)
 	for file, fd := range k.files {
@@ -83,7 +83,7 @@ func (k *kept) drop(mapped func(id) bool) (nameless map[id]int64) {
 // close closes all.
 func (k *kept) close() { k.drop(func(id) bool { return false }) }
 
-// size returns what a file takes, and whether it has a name.
+// size returns the space that a file takes, and whether it has a name.
 func (k *kept) size(file id) (taken int64, named bool) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(k.files[file], &stat); err != nil {
@@ -145,7 +145,7 @@ func ignoreEnd(err error) error {
 // gone is how the kernel marks the path of a file that has lost the name that it was opened by.
 const gone = " (deleted)"
 
-// parseMapping reads "FROM-TO RIGHTS OFFSET DEVICE INODE PATH". Memory that is of no file has no inode.
+// parseMapping reads "FROM-TO RIGHTS OFFSET DEVICE INODE PATH". Memory without a file has no inode.
 func parseMapping(line []byte) (inode uint64, path string, ok bool) {
 	for range 4 {
 		_, after, found := bytes.Cut(line, []byte(" "))
@@ -181,7 +181,8 @@ func (l *look) noteMapping(file id, dir, path string, whole bool, pid int) {
 	}
 }
 
-// resolve counts what is mapped and has no name, and finds who holds what is unknown. complete says that all processes were looked at.
+// resolve counts the mapped files without a name, and finds the processes that hold unknown ones. complete is true if all processes were
+// examined.
 func (l *look) resolve(complete bool) {
 	for file, m := range l.mapped {
 		link, open := l.seen[file]
@@ -220,7 +221,7 @@ func (k *kept) keepOnce(path string, file id) {
 	}
 }
 
-// descriptors reports whether descriptors are on their way in a socket. Linux tells so from 5.6 on.
+// descriptors reports whether descriptors are on their way in a socket. Linux reports that from 5.6 on.
 func descriptors(folder, name string) bool {
 	content, err := os.ReadFile(folder + "/fdinfo/" + name)
 	if err != nil {

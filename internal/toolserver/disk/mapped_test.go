@@ -52,7 +52,7 @@ func newMapper(t *testing.T) *mapper {
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, m.cmd.Start())
 	t.Cleanup(func() {
-		_ = syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL) // What it forked too.
+		_ = syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL) // Its forks too.
 		_ = in.Close()
 		_ = m.cmd.Wait()
 	})
@@ -73,7 +73,7 @@ func (m *mapper) look(k *kept) open {
 	return deleted([]string{m.dir}, func(other int) bool { return other != pid && parentOf(other) != pid }, nil, k)
 }
 
-// What a program maps is counted by the file that was kept open; what could not be kept has a holder.
+// A mapped file is counted by the descriptor that was kept open; a file that could not be kept has a holder.
 func TestMapped(t *testing.T) {
 	const look = "LOOK"
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestDeletedProgram(t *testing.T) {
 	}
 }
 
-// What is kept open is given back when it is not mapped any more, and the account of the volume knows that it was.
+// A file that was kept open is released when it is not mapped any more, and the account of the volume shows that.
 func TestKeptIsReleased(t *testing.T) {
 	m, k := newMapper(t), newKept()
 	m.say("f = create('a'); os.write(f, bytes(MB)); p = map(f); os.close(f)")
@@ -181,7 +181,7 @@ func TestMappedInADeepFolder(t *testing.T) {
 	}
 }
 
-// Whoever holds what cannot be counted is ended when a volume may be full because of it, and not before.
+// A holder of files that cannot be counted is ended when a volume may be full because of it, and not before.
 func TestHoldersAreEnded(t *testing.T) {
 	w := newWatched(t)
 	var ended bytes.Buffer

@@ -5,23 +5,24 @@ package disk
 import "time"
 
 const (
-	// share is the part of a bound by which a filesystem must lose room before everything is stopped for a count, if less is left.
+	// share is the part of a bound by which the free space of a filesystem must fall before everything is stopped for a count, if less is
+	// left.
 	share = 16
-	// rest is how many times as long as a stop that was for nothing the sandbox goes on before the next one, so that it stands still for
-	// a quarter of the time at most.
+	// rest is how long the sandbox runs after a needless stop before the next one, as a multiple of the stop's length. So it is stopped for a
+	// quarter of the time at most.
 	rest = 3
-	// patience is the part of a bound by which a filesystem may lose more room than that within this time: 3/32. A volume that is filled
-	// meanwhile has 1/16 and 3/32 above its bound, and what is written until the server has a processor; 1/4 is what it may have.
+	// patience is the part of a bound by which a filesystem may lose more space than that within this time: 3/32. A volume that is filled
+	// meanwhile has 1/16 and 3/32 above its bound, and the writes until the server has a processor; its maximum is 1/4 above.
 	patienceParts, patience = 3, 32
 )
 
-// account is what is known of a volume.
+// account is the known state of a volume.
 type account struct {
-	// most is what it may hold, and used what it held when everything was stopped for a count.
+	// most is its current limit, and used its usage when everything was stopped for a count.
 	most, used Usage
 	// bound is its size. It is less than most for a volume that was full already.
 	bound Usage
-	// fell is what the filesystem has lost since. The volume holds used and fell, or less if others took a part of it.
+	// fell is the space that the filesystem has lost since. The volume holds used and fell, or less if others took a part of it.
 	fell Usage
 }
 
@@ -29,13 +30,13 @@ type account struct {
 type stop struct {
 	// took is how long everything stood, and ago how long it has gone on since.
 	took, ago time.Duration
-	// grew says that a volume of the sandbox had grown: it was not for nothing.
+	// grew is true if a volume of the sandbox had grown: the stop was not needless.
 	grew bool
 }
 
-// mustStop reports whether everything must be stopped for a count because the volume may be over its bounds. Who else writes to the
-// filesystem cannot be told without one. So a stop that was for nothing earns the sandbox a rest, in which more may be written, but not
-// more than a volume may have beyond its size.
+// mustStop reports whether everything must be stopped for a count because the volume may be over its bounds. Without a stop, writes of
+// other Pods to the filesystem cannot be distinguished from the sandbox's own. So after a needless stop the sandbox runs for a while
+// without another one. More may be written in that time, but not more than a volume may have beyond its size.
 func mustStop(a account, last stop) bool {
 	if !a.lost(0) {
 		return false
@@ -52,7 +53,7 @@ func (a account) lost(parts int64) bool {
 		lost(a.fell.Inodes, a.most.Inodes-a.used.Inodes, a.bound.Inodes)
 }
 
-// grew reports whether a volume of that size holds more than before, but for what is too little to matter.
+// grew reports whether a volume of that size holds more than before, ignoring a difference that is too small to matter.
 func grew(before, now, bound Usage) bool {
 	const little = 64
 	return now.Bytes-before.Bytes > bound.Bytes/little || now.Inodes-before.Inodes > bound.Inodes/little

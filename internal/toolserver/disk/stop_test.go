@@ -41,7 +41,7 @@ func TestMustStop(t *testing.T) {
 	}
 }
 
-// The room above a bound that a rest gives is within what a volume may have: 1.25, with an eighth of the bound for what is written until
+// The space above a bound that a rest allows is within what a volume may have: 1.25. That includes an eighth of the bound for writes until
 // the server has a processor, or 1/16 where the bound is large.
 func TestARestIsWithinTheBound(t *testing.T) {
 	bound := Usage{1 << 30, 1 << 18}

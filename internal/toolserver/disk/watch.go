@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// Tick lies between two looks at the free room of the filesystem while something runs. At 4 GB/s, which is more than memory
-	// takes from one processor, 20 MB are written in it.
+	// Tick is the time between two looks at the free space of the filesystem while something runs. At 4 GB/s, which is more than memory takes
+	// from one processor, 20 MB are written in it.
 	Tick = 5 * time.Millisecond
 	// minPause and duty bound what counting costs while nothing happens: a twentieth of one processor.
 	minPause = 250 * time.Millisecond
@@ -34,22 +34,22 @@ type Volume struct {
 	Bytes, Inodes int64
 }
 
-// Full says which volume is full.
+// Full is a volume that is full.
 type Full struct {
 	Volume Volume
 	Used   Usage
 }
 
-// Hooks are what a Watch does to the sandbox.
+// Hooks are the actions of a Watch on the sandbox.
 type Hooks struct {
-	// Pause stops every program, calls look, and then kills every program if look reports so, or lets all go on. still says that each
-	// was seen to stand: one that was told to stop goes on until its system call ends.
+	// Pause stops every program and calls look. Then it kills every program if look returns true, or else resumes all. still is true if every
+	// program was seen to stand still: a program that was sent the stop goes on until its system call ends.
 	Pause func(look func(still bool) (kill bool))
 	// Full is called once when a volume is found full, while everything is stopped. It must not wait.
 	Full func(Full)
 	// Spare reports whether a process runs the server's own code, and none of the sandbox's.
 	Spare func(pid int) bool
-	// End ends a process of which cannot be told what it holds. Everything is stopped. It must not wait.
+	// End ends a process whose disk use cannot be determined. Everything is stopped. It must not wait.
 	End func(pid int, why Reason)
 }
 
@@ -57,21 +57,21 @@ type Hooks struct {
 type Reason int
 
 const (
-	// Hides: the process lets nobody see its files.
+	// Hides: the files of the process cannot be read.
 	Hides Reason = iota
-	// Holds: while a volume was filled, the process held files in a way in which they cannot be counted, by a mapping of a file that had
-	// neither a name nor a descriptor whenever it was looked for, or by a descriptor on its way through a socket.
+	// Holds: while a volume was filled, the process held files that cannot be counted. It held them by a mapping of a file that had neither a
+	// name nor a descriptor at any look, or by a descriptor on its way through a socket.
 	Holds
 )
 
 // Watch keeps volumes within their bounds. It costs nothing while nothing runs.
 //
-// What a tree takes is known for sure only by a walk, and a walk of a large tree takes longer than a program needs to fill a disk.
-// What a filesystem has left is told in a microsecond, but of all its Pods together. So the fall of free room since the last walk
-// says when to look: the programs are stopped first, so that nothing grows while it is counted, and go on if others wrote.
-// Whatever hides from that, because others give room back at the same time, takes no room of the node, and is found by the next
-// regular walk. A walk while programs go on is believed only when it finds a volume too large: they can move what it has not seen
-// to where it was.
+// The exact size of a tree is known only from a walk, and a walk of a large tree takes longer than a program needs to fill a disk. The free
+// space of a filesystem is known in a microsecond, but is that of all its Pods together. So the fall of free space since the last walk
+// triggers the next one: the programs are stopped first, so that nothing grows while it is counted, and go on if others wrote. A file may
+// hide from that, because others free space at the same time. It takes no space of the node, and is found by the next regular walk. The
+// result of a walk while programs run is trusted only when it finds a volume too large: they can move files that it has not seen yet to
+// folders that it has passed.
 type Watch struct {
 	log   *slog.Logger
 	hooks Hooks
@@ -82,34 +82,34 @@ type Watch struct {
 	mu sync.Mutex
 	// kept are the files that programs map.
 	kept *kept
-	// held counts the stops in a row at which a volume could be over its bounds by what cannot be counted.
+	// held counts the stops in a row at which a volume could be over its bounds by files that cannot be counted.
 	held    int
 	volumes []*state
 	// active counts what may write.
 	active int
 	due    time.Time
 	full   *Full
-	// counted says that everything was stopped for a count at least once. The last time was last, and ended at resumed.
+	// counted is true if everything was stopped for a count at least once. The last time was last, and ended at resumed.
 	counted bool
 	last    stop
 	resumed time.Time
 }
 
-// state is what is known of a volume.
+// state is the known state of a volume.
 type state struct {
 	Volume
-	// used is what it held when everything was stopped for a count.
+	// used is its usage when everything was stopped for a count.
 	used Usage
-	// then is what the filesystem had at that time, corrected by what others did while nothing ran here.
+	// then is the free space of the filesystem at that time, corrected by the changes of others while nothing ran here.
 	then, left room
 	// ceiling is the least that a full volume must hold to be found full again.
 	ceiling Usage
 }
 
-// room is what a filesystem has left, and its inodes in use. Filesystems that do not tell inodes have 0.
+// room is the free space of a filesystem, and its inodes in use. Filesystems that do not report inodes have 0.
 type room struct{ free, inodes int64 }
 
-// New starts a watch; volumes without a bound are left out, and those on a filesystem with less room have its bounds. Close ends it.
+// New starts a watch; volumes without a bound are omitted, and those on a filesystem with less space have its bounds. Close ends it.
 func New(log *slog.Logger, hooks Hooks, volumes ...Volume) *Watch {
 	w := &Watch{log: log, hooks: hooks, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), kept: newKept()}
 	for _, v := range volumes {
@@ -131,8 +131,8 @@ func (w *Watch) Close() {
 	w.kept.close()
 }
 
-// Enter says that something begins that may write, and leave that it has ended. What is full is counted again before, for somebody
-// may have made room.
+// Enter records the begin of an activity that may write, and leave its end. A full volume is counted again before, because space may have
+// been freed.
 func (w *Watch) Enter() (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,7 +171,7 @@ func (w *Watch) Full() *Full {
 	return w.full
 }
 
-// forgetOthers takes out of the account what the filesystem gained and lost while nothing ran here.
+// forgetOthers removes from the account the space that the filesystem gained and lost while nothing ran here.
 func (w *Watch) forgetOthers() {
 	for _, v := range w.volumes {
 		now := roomOf(v.Dir, v.left)
@@ -214,7 +214,7 @@ func (w *Watch) run() {
 func (w *Watch) look(now time.Time) {
 	urgent := !w.counted || w.falls()
 	if !urgent && !now.IsZero() && now.After(w.due) {
-		// What cannot be counted while programs run is counted with everything stopped. That is no more often than regular counts are.
+		// Files that cannot be counted while programs run are counted with everything stopped. That is no more often than regular counts are.
 		_, over, err := w.count(w.falls, false)
 		urgent = over != nil || err != nil
 		w.due = w.next(now)
@@ -250,7 +250,7 @@ func (w *Watch) falls() bool {
 	return false
 }
 
-// account is what is known of the volume when its filesystem has that.
+// account is the known state of the volume for the given free space of its filesystem.
 func (v *state) account(now room) account {
 	return account{
 		most: v.most(), used: v.used, bound: Usage{v.Bytes, v.Inodes},
@@ -258,13 +258,13 @@ func (v *state) account(now room) account {
 	}
 }
 
-// most is what the volume may hold now: one that is full already may be looked at, and may not grow.
+// most is the current limit of the volume: one that is full already may be examined, and may not grow.
 func (v *state) most() Usage {
 	return Usage{max(v.Bytes, v.ceiling.Bytes), max(v.Inodes, v.ceiling.Inodes)}
 }
 
-// countStopped counts while everything is stopped, and keeps what it finds. Where a process holds what cannot be counted, what is known
-// from before stays, and with it what the filesystem has lost since, until a count without such a process.
+// countStopped counts while everything is stopped, and stores the result. While a process holds files that cannot be counted, the former
+// result stays, together with the space that the filesystem has lost since. That ends with a count without such a process.
 func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	began := time.Now()
 	rooms := make([]room, len(w.volumes))
@@ -281,7 +281,7 @@ func (w *Watch) countStopped(still bool) (over *Full, err error) {
 		if counted && believed {
 			w.last.grew = w.last.grew || grew(v.used, used, Usage{v.Bytes, v.Inodes})
 			v.used, v.then = used, rooms[i].and(found.released[v.Dir])
-			if still { // What was lost meanwhile was taken by others.
+			if still { // Space that was lost meanwhile was taken by others.
 				v.then = roomOf(v.Dir, v.then)
 			}
 		}
@@ -295,9 +295,9 @@ func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	return over, err
 }
 
-// endHolders ends the processes that hold what cannot be counted, when the filesystem has lost more than a volume has left: what they
-// hold can only be told from what others wrote by their end. A descriptor may just be on its way through a socket, so they are ended at the
-// second such stop in a row; as long as a volume may be over, the next one comes at once.
+// endHolders ends the processes that hold files that cannot be counted, when the filesystem has lost more than a volume has left. Only
+// their end distinguishes their files from the writes of others. A descriptor may just be on its way through a socket, so they are ended at
+// the second such stop in a row. As long as a volume may be over, the next stop comes at once.
 func (w *Watch) endHolders(pids []int) {
 	lost := slices.ContainsFunc(w.volumes, func(v *state) bool { return v.account(roomOf(v.Dir, v.then)).lost(0) })
 	if len(pids) == 0 || !lost {
@@ -313,8 +313,8 @@ func (w *Watch) endHolders(pids []int) {
 	}
 }
 
-// endHiders ends the processes that hide their files. One whose memory was closed before it ran its program hides them for the last
-// moment of the system call in which that changes, and does not stop before that has ended: it is looked at until it stands.
+// endHiders ends the processes that hide their files. A process whose memory was closed before it ran its program hides them for the last
+// moment of that system call. It does not stop before the call has ended, so endHiders polls it until it stands still.
 func (w *Watch) endHiders(pids []int) {
 	deadline := time.Now().Add(execTimeout)
 	for _, pid := range pids {
@@ -332,19 +332,19 @@ func (w *Watch) next(began time.Time) time.Time {
 	return time.Now().Add(max(minPause, duty*time.Since(began)))
 }
 
-// errHidden says that a process hides its files. It is ended while everything is stopped.
+// errHidden means that a process hides its files. It is ended while everything is stopped.
 var errHidden = errors.New("a process hides its files")
 
-// found is what a count found.
+// found is the result of a count.
 type found struct {
-	// used is what the volumes hold that could be counted, by their folders.
+	// used is the countable usage of the volumes, by their folders.
 	used            map[string]Usage
 	hiders, holders []int
-	// released is what was kept open by the watch alone when the count began, by the folders.
+	// released are the files that only the watch held open when the count began, by the folders.
 	released map[string]Usage
 }
 
-// count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time.
+// count counts every volume, and returns one that is over its bounds. It ends with an error when hurry reports that there is no time.
 func (w *Watch) count(hurry func() bool, stopped bool) (all found, over *Full, err error) {
 	dirs := make([]string, 0, len(w.volumes))
 	for _, v := range w.volumes {
@@ -364,7 +364,7 @@ func (w *Watch) count(hurry func() bool, stopped bool) (all found, over *Full, e
 		}
 		used.Bytes += open.nameless[v.Dir].Bytes
 		used.Inodes += open.nameless[v.Dir].Inodes
-		// What is not looked at can only be told from what others wrote by believing the worst of it.
+		// Without a look at all files, only the worst assumption distinguishes them from the writes of others.
 		if open.tooMany && account.lost(0) {
 			used.Bytes = max(used.Bytes, v.used.Bytes+account.fell.Bytes)
 		}
@@ -376,7 +376,7 @@ func (w *Watch) count(hurry func() bool, stopped bool) (all found, over *Full, e
 	return all, over, err
 }
 
-// review finds out whether there is room again: a sixteenth of each bound.
+// review finds out whether there is free space again: a sixteenth of each bound.
 func (w *Watch) review() {
 	for _, v := range w.volumes {
 		v.ceiling = Usage{}
@@ -399,17 +399,17 @@ func (w *Watch) review() {
 	})
 }
 
-// Free is how many bytes and inodes must go before the volume counts as having room again.
+// Free is how many bytes and inodes must be freed before the volume counts as having free space again.
 func (f Full) Free() Usage {
 	return Usage{
 		max(0, f.Used.Bytes-f.Volume.Bytes+f.Volume.Bytes/share), max(0, f.Used.Inodes-f.Volume.Inodes+f.Volume.Inodes/share),
 	}
 }
 
-// and is what there is with what was given back since.
+// and is the room with the usage that was freed since.
 func (r room) and(back Usage) room { return room{r.free + back.Bytes, r.inodes - back.Inodes} }
 
-// roomOf is what the filesystem of a folder has left, or otherwise if it does not tell: then the regular counts remain.
+// roomOf is the free space of a folder's filesystem, or otherwise if it does not report it: then the regular counts remain.
 func roomOf(dir string, otherwise room) room {
 	var stat unix.Statfs_t
 	if unix.Statfs(dir, &stat) != nil {

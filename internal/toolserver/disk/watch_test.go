@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// watched is a Watch of one volume of 8 MB, and what it does.
+// watched is a Watch of one volume of 8 MB, and its actions.
 type watched struct {
 	*Watch
 	dir           string
@@ -34,7 +34,7 @@ func newWatched(t *testing.T) *watched {
 			}
 		},
 		Full:  func(f Full) { w.filled <- f },
-		Spare: func(pid int) bool { return parentOf(pid) != os.Getpid() }, // What the machine runs beside the test.
+		Spare: func(pid int) bool { return parentOf(pid) != os.Getpid() }, // Other processes of the test machine.
 		End:   func(int, Reason) {},
 	}, Volume{Name: "unbounded", Dir: "/"}, Volume{Name: "small", Dir: w.dir, Bytes: 8 * megabyte, Inodes: 100})
 	t.Cleanup(w.Close)
@@ -101,7 +101,7 @@ func TestWatchSeesShortCalls(t *testing.T) {
 	}
 }
 
-// What is in a closed folder is seen by a count with everything stopped alone, so a regular count asks for one.
+// Only a count with everything stopped sees the content of a closed folder, so a regular count asks for one.
 func TestWatchLooksIntoClosedFolders(t *testing.T) {
 	if asOther(t) {
 		return
@@ -124,7 +124,7 @@ func TestWatchLooksIntoClosedFolders(t *testing.T) {
 	}
 }
 
-// A count while programs run may miss what they move about. It gives them no more room.
+// A count while programs run may miss files that they move. Such a count does not raise their allowance.
 func TestACountWhileProgramsRunGivesNoRoom(t *testing.T) {
 	w := newWatched(t)
 	write(t, w.dir+"/a", 5*megabyte)
@@ -134,7 +134,7 @@ func TestACountWhileProgramsRunGivesNoRoom(t *testing.T) {
 	w.mu.Lock()
 	_, _, err := w.count(w.falls, false)
 	for deadline := time.Now().Add(time.Minute); errors.Is(err, errHurry) && time.Now().Before(deadline); {
-		// Others wrote to the same filesystem during the count, which gives it up.
+		// Others wrote to the same filesystem during the count, so it is given up.
 		_, _, err = w.count(w.falls, false)
 	}
 	used := w.volumes[0].used
@@ -200,7 +200,7 @@ func TestRoomIsASixteenth(t *testing.T) {
 	}
 }
 
-// What others wrote to the filesystem while nothing ran here stops nothing.
+// Writes of others to the filesystem while nothing ran here stop nothing.
 func TestWatchForgetsOthers(t *testing.T) {
 	dir, pauses := t.TempDir(), 0
 	const size = 1 << 40

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A file is what it was, or what it is to be: one that cannot take its place leaves nothing behind.
+// A file has its old or its new content: a new file that cannot replace the old one leaves nothing behind.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "state")

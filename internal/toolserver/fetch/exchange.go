@@ -40,7 +40,7 @@ var (
 	errBodyPacked   = errors.New("the body cannot be unpacked")
 )
 
-// reply is what a server answered in the end.
+// reply is the final answer of a server.
 type reply struct {
 	status    int
 	reason    string // the words behind the status
@@ -51,9 +51,9 @@ type reply struct {
 	body []byte
 	// encoding is that of a body that could not be unpacked.
 	encoding string
-	// stuck says why a redirect was not followed.
+	// stuck is why a redirect was not followed.
 	stuck string
-	// onlyReads says that the request may be made again without harm.
+	// onlyReads is true if the request may be repeated without harm.
 	onlyReads bool
 }
 
@@ -190,7 +190,7 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 		warning = o.mayHaveHappened()
 	}
 	r := failure(toolapi.CodeNetwork, "%s gave no answer: %s.%s", workspace.Display(o.url.Redacted()), o.plainError(err), warning)
-	// A host that cannot show who it is will not be able to in a moment.
+	// A host without a valid certificate will not have one in a moment.
 	r.Retryable = warning == "" && !isCertificateError(err)
 	return &r
 }
@@ -208,7 +208,7 @@ func (o *outgoing) onlyReads() bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, o.method)
 }
 
-// mayHaveHappened warns of what nobody knows.
+// mayHaveHappened warns that the effect of the request is unknown.
 func (o *outgoing) mayHaveHappened() string {
 	if o.onlyReads() {
 		return ""
@@ -216,7 +216,7 @@ func (o *outgoing) mayHaveHappened() string {
 	return " Whether the server did what it was asked to is not known: find out before you send it again."
 }
 
-// plainError is the error of a request without the address, which is told apart, and without the token for the proxy.
+// plainError is the error of a request without the address, which is reported separately, and without the token for the proxy.
 func (o *outgoing) plainError(err error) string {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err
@@ -231,7 +231,7 @@ func isCertificateError(err error) bool {
 	return verification || authority || host
 }
 
-// denied is the envelope of a request that the egress proxy did not carry out. What it says is for who reads it.
+// denied is the envelope of a request that the egress proxy did not carry out. Its text is for the reader of the result.
 func (o *outgoing) denied(failure func(code, format string, args ...any) toolapi.Result, status int, why, said string) *toolapi.Result {
 	code := toolapi.CodeEgressDenied
 	if status >= http.StatusInternalServerError {

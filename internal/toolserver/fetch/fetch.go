@@ -27,7 +27,7 @@ import (
 
 const (
 	fetchUsage = `"url", and optionally "method", "headers", "body" or "bodyFile", "saveTo", "raw", "timeoutSeconds" and "idempotencyKey"`
-	// MaxHeaderText bounds what is shown of an answer's headers.
+	// MaxHeaderText bounds the part of an answer's headers that is shown.
 	MaxHeaderText = 8 << 10
 )
 
@@ -45,7 +45,7 @@ type Fetcher struct {
 	markdowns *markdowns
 }
 
-// New returns one that keeps files in a workspace and goes out by a way.
+// New returns a Fetcher that stores files in a workspace and goes out by a way.
 func New(ws *workspace.Workspace, outputs *output.Store, way *wayout.Egress, taint *wayout.Taint) *Fetcher {
 	return &Fetcher{workspace: ws, outputs: outputs, egress: way, taint: taint, markdowns: newMarkdowns()}
 }
@@ -89,7 +89,7 @@ func (f *Fetcher) show(ctx context.Context, j tool.Job, args toolapi.FetchArgs, 
 	result := toolapi.Result{OK: got.status < http.StatusBadRequest && got.stuck == "", Provenance: toolapi.ProvenanceWeb}
 	if !result.OK {
 		result.ErrorCode = fmt.Sprintf("http_%d", got.status)
-		// With some, the server says that it has done nothing.
+		// With some of these statuses, the server reports that it has done nothing.
 		result.Retryable = slices.Contains([]int{408, 425, 429, 503}, got.status) || got.onlyReads && slices.Contains([]int{500, 502, 504}, got.status)
 	}
 	s := shown{Fetcher: f, id: j.ID, limit: j.Limit, result: &result, got: got, media: mediaOf(got.header.Get("Content-Type"))}
@@ -117,7 +117,7 @@ type shown struct {
 	media  string
 }
 
-// head are the lines before the body. note says how the body is shown.
+// head are the lines before the body. note describes how the body is shown.
 func (s *shown) head(note string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "HTTP %d %s\nURL: %s", s.got.status, plaintext.Bound(s.got.reason, 100), plaintext.First(plaintext.Clean(s.got.url.String()), MaxHeaderText))
@@ -155,7 +155,7 @@ func (s *shown) headers(names []string) string {
 	return b.String()
 }
 
-// body shows the body, or puts it into a file and shows what it can of it.
+// body shows the body, or writes it into a file and shows a part of it.
 func (s *shown) body(ctx context.Context, raw bool) {
 	text, ok := "", false
 	if s.got.encoding == "" {
@@ -188,7 +188,7 @@ func (s *shown) body(ctx context.Context, raw bool) {
 	s.long(head, text, ending)
 }
 
-// long shows beginning and end of a text, all of which goes to a file.
+// long shows beginning and end of a text, and writes all of it to a file.
 func (s *shown) long(head, text, ending string) {
 	where := s.keep([]byte(text), ending)
 	note := "[text cut: what is left out is lost, because the workspace takes no more]\n"
@@ -203,7 +203,7 @@ func (s *shown) long(head, text, ending string) {
 	s.result.SetParts(head+first+gap(len(text)-len(first)-len(last))+last, note)
 }
 
-// binary keeps a body that is no text, and says what it is.
+// binary stores a body that is not text, and describes it.
 func (s *shown) binary(ending string) {
 	note := ""
 	if s.got.encoding != "" {
@@ -217,7 +217,7 @@ func (s *shown) binary(ending string) {
 	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), tail)
 }
 
-// keep puts content into the folder of outputs and gives its path, "" if that is not possible.
+// keep writes content into the folder of outputs and returns its path, "" if that is not possible.
 func (s *shown) keep(content []byte, ending string) string {
 	local := toolapi.OutputDir + "/" + s.id + ending
 	file, err := s.outputs.Create(local, false)
@@ -252,7 +252,7 @@ func (s *shown) saveTo(name string) {
 	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), fmt.Sprintf("[saved to %s: %s]\n", workspace.Display(name), describe(s.got.body)))
 }
 
-// describe tells what a content is, in a few words. What the server calls it is not among them: this stands in notes.
+// describe describes a content in a few words. The server's own media type is not among them: this text is in notes.
 func describe(content []byte) string {
 	sum := sha256.Sum256(content)
 	media, _, _ := strings.Cut(http.DetectContentType(content), ";")

@@ -16,20 +16,20 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
-// The page is taken apart by the tokenizer of x/net/html, and put together here instead of by its parser: a page of a
-// megabyte that is made for it grows to gigabytes there, and nobody can stop it. What is here makes at most one node of each
-// tag, knows how deep it is, and leaves out what no reader of the page sees.
+// The tokenizer of x/net/html splits the page, and this package builds the tree instead of the library's parser. In that parser, a crafted
+// page of a megabyte grows to gigabytes, and cannot be stopped. The builder here makes at most one node of each tag, tracks its depth, and
+// omits elements that a reader of the page does not see.
 const (
 	// maxHTMLBytes is the largest page that is turned into Markdown.
 	maxHTMLBytes = 4 << 20
 	maxHTMLNodes = 200_000
-	// maxHTMLDepth is how deep elements lie in each other, maxHTMLNesting how deep lists and quotations do. What is deeper is
-	// put into the one above it.
+	// maxHTMLDepth is how deep elements can be nested, maxHTMLNesting how deep lists and quotations can be. Deeper elements are put into the
+	// one above them.
 	maxHTMLDepth   = 128
 	maxHTMLNesting = 12
 	// maxOpenTags is how many elements may be open, which bounds the search for the one that ends.
 	maxOpenTags = 512
-	// maxTableCells bounds a table with its empty cells, maxSpan the cells that one takes the place of.
+	// maxTableCells bounds a table with its empty cells, maxSpan the number of cells that one cell spans.
 	maxTableCells = 20_000
 	maxSpan       = 16
 	maxAttribute  = 2 << 10
@@ -48,7 +48,7 @@ var void = []atom.Atom{
 	atom.Track, atom.Wbr,
 }
 
-// endsBefore says which open elements end where one begins, and within which.
+// endsBefore maps an element to the open elements that end where it begins, and the elements within which they do.
 var endsBefore = map[atom.Atom]struct{ ends, within []atom.Atom }{
 	atom.Li:     {[]atom.Atom{atom.Li}, []atom.Atom{atom.Ul, atom.Ol, atom.Menu}},
 	atom.Dt:     {[]atom.Atom{atom.Dt, atom.Dd}, []atom.Atom{atom.Dl}},
@@ -73,13 +73,13 @@ var endsParagraph = []atom.Atom{
 // nesting are elements each of which adds to every line in it.
 var nesting = []atom.Atom{atom.Blockquote, atom.Ul, atom.Ol, atom.Dl, atom.Menu}
 
-// htmlPage is what is made of a page.
+// htmlPage is the tree of a page.
 type htmlPage struct {
 	root  *html.Node
 	title string
 	// base is what relative addresses are relative to.
 	base *url.URL
-	// cut says that the page goes on.
+	// cut is true if the page goes on.
 	cut bool
 
 	open []openTag
@@ -92,7 +92,7 @@ type openTag struct {
 	kind atom.Atom
 	// name is that of a kind that is not known.
 	name string
-	// node is where what follows is put, nil if it is left out.
+	// node is the parent of the following nodes, nil if they are omitted.
 	node *html.Node
 	// depth is that of node in the page, nested that of lists and quotations.
 	depth, nested int
@@ -133,7 +133,7 @@ func (p *htmlPage) text(text string) {
 		return
 	}
 	if last := top.node.LastChild; last != nil && last.Type == html.TextNode {
-		// A tag that was left out came between them. A text that grows piece by piece would be copied each time.
+		// A tag that was omitted came between them. A text that grows piece by piece would be copied each time.
 		top.node.AppendChild(&html.Node{Type: html.ElementNode, Data: "span", DataAtom: atom.Span})
 		p.nodes++
 	}
@@ -246,7 +246,7 @@ func isUnseen(t html.Token) bool {
 	return false
 }
 
-// keptAttribute reports whether an attribute is for the Markdown, and gives its value.
+// keptAttribute reports whether an attribute is for the Markdown, and returns its value.
 func keptAttribute(element atom.Atom, key, value string) (string, bool) {
 	if len(value) > maxAttribute {
 		return "", false

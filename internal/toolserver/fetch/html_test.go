@@ -99,7 +99,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// Where the library fails, there is plain text.
+// If the library fails, the result is plain text.
 func TestMarkdownFails(t *testing.T) {
 	from := &url.URL{Scheme: "http", Host: "a.test", Path: "/"}
 	const page = "<title>T</title><h1>A</h1><p>b <b>c</b><br>d<script>e</script><ul><li>f<li>g</ul>"

@@ -25,24 +25,23 @@ import (
 )
 
 const (
-	// markdownTimeout is a hundred times what a large page takes.
+	// markdownTimeout is a hundred times the duration for a large page.
 	markdownTimeout = 10 * time.Second
-	// maxBrackets is up to how many brackets a page has its text escaped. For each, the library looks through the rest of the
-	// line, and a page may have but one.
+	// maxBrackets is up to how many brackets the text of a page is escaped. For each, the library scans the remainder of the line, and a page
+	// may have only one line.
 	maxBrackets = 1000
 )
 
-// errMarkdown says that a page could not be turned into Markdown.
+// errMarkdown means that a page could not be turned into Markdown.
 var errMarkdown = errors.New("the page cannot be turned into Markdown")
 
-// markdown makes Markdown of a page that came from an address, or plain text of one for which that fails. It gives note as
-// the words for what was done.
+// markdown converts a page that came from an address to Markdown, or to plain text if that fails. note names the conversion for the result.
 func (m *markdowns) markdown(ctx context.Context, text string, from *url.URL) (markdown, note string) {
 	page := readHTML(text, from)
 	markdown, err := m.convert(ctx, page)
 	note = "shown as Markdown"
 	if err != nil {
-		// The library may still be at work on the page it was given.
+		// The library may still work on the page that it received.
 		page = readHTML(text, from)
 		markdown, note = plainText(page.root), "shown as plain text"
 	}
@@ -62,8 +61,8 @@ type markdowns struct {
 
 func newMarkdowns() *markdowns { return &markdowns{busy: make(chan struct{}, 1)} }
 
-// convert turns a page into Markdown. The library knows no end of its own: one that is given up goes on for a while, and
-// until it has ended there is no other.
+// convert turns a page into Markdown. The library cannot be cancelled: a conversion that is given up goes on for a while, and no other
+// starts until it has ended.
 func (m *markdowns) convert(ctx context.Context, page *htmlPage) (string, error) {
 	select {
 	case m.busy <- struct{}{}:
@@ -103,7 +102,7 @@ func newConverter(ctx context.Context, page *htmlPage) *converter.Converter {
 	conv := converter.NewConverter(mode, converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(),
-		// Cells that are made as wide as the widest one cost more than they tell.
+		// Cells that are padded to the widest one cost more than they help.
 		tables.NewTablePlugin(tables.WithCellPaddingBehavior(tables.CellPaddingBehaviorMinimal), tables.WithHeaderPromotion(true)),
 		strikethrough.NewStrikethroughPlugin(),
 	))

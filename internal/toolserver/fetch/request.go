@@ -33,7 +33,7 @@ const (
 	maxFetchTimeout = 120 * time.Second
 	// MaxURLBytes bounds an address.
 	MaxURLBytes = 8 << 10
-	// MaxFetchHeaders and MaxFetchHeaderBytes bound the headers that a call may give.
+	// MaxFetchHeaders and MaxFetchHeaderBytes bound the headers of a call.
 	MaxFetchHeaders     = 64
 	MaxFetchHeaderBytes = 32 << 10
 	// MaxBodyFileBytes is the most that a file may have that is sent: as much as is looked through for secrets.
@@ -53,7 +53,7 @@ var (
 		// They stand for another method than the one that was judged.
 		"X-Http-Method-Override", "X-Http-Method", "X-Method-Override",
 	}
-	// commonHeaders go along with a redirect to another host. What else there is may be a key that is for the first one.
+	// commonHeaders are sent along with a redirect to another host. Any other header may be a key for the first host.
 	commonHeaders = []string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Range", "User-Agent"}
 )
 
@@ -63,7 +63,7 @@ type outgoing struct {
 	url    *url.URL
 	header http.Header
 	body   []byte
-	// bodyName says in messages what the body is.
+	// bodyName names the body in messages.
 	bodyName string
 	timeout  time.Duration
 	// hops is how many redirects led here.
@@ -111,7 +111,7 @@ func invalid(format string, args ...any) *toolapi.Result {
 	return &r
 }
 
-// complete adds the headers that a call need not give.
+// complete adds the headers that a call need not set.
 func (o *outgoing) complete(args toolapi.FetchArgs, key string) {
 	for name, value := range map[string]string{"User-Agent": fetchAgent, "Accept": "*/*", "Accept-Encoding": "gzip"} {
 		if o.header.Get(name) == "" {
@@ -186,7 +186,7 @@ func parseHeaders(given map[string]string) (http.Header, error) {
 	return header, nil
 }
 
-// isOwnHeader reports whether a header cannot be given. Some servers take _ for -.
+// isOwnHeader reports whether a call must not set a header. Some servers take _ for -.
 func isOwnHeader(name string) bool {
 	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 	return slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Proxy-")
@@ -205,7 +205,7 @@ func readBodyFile(w *workspace.Workspace, name string) ([]byte, error) {
 	if info.IsDir() {
 		return nil, syscall.EISDIR
 	}
-	// What is read counts, and not the size that the file says it has: it may grow meanwhile.
+	// The bytes that are read count, and not the reported size of the file: it may grow meanwhile.
 	content, err := io.ReadAll(io.LimitReader(file, MaxBodyFileBytes+1))
 	if err == nil && len(content) > MaxBodyFileBytes {
 		err = workspace.BadPath(toolapi.CodeTooLarge, fmt.Sprintf(
@@ -214,8 +214,8 @@ func readBodyFile(w *workspace.Workspace, name string) ([]byte, error) {
 	return content, err
 }
 
-// secret says what of the request must not leave the sandbox. Addresses and headers are looked through for secrets of a
-// known form only: what stands behind "key=" or "token=" there is a page as often as it is a key.
+// secret returns an error result if the request has a secret that must not leave the sandbox. Addresses and headers are scanned for secrets
+// of a known form only: the text after "key=" or "token=" there is a page as often as it is a key.
 func (o *outgoing) secret(bodyFile string) *toolapi.Result {
 	if found := secretscan.Scan(bodyFile, o.body); len(found) > 0 {
 		return secretFound(o.bodyName, found[0])
@@ -263,7 +263,8 @@ func (o *outgoing) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// redirected is the request that a redirect asks for, nil if the answer is none. An error says why it is not followed.
+// redirected is the request that a redirect asks for, nil if the answer is not a redirect. It returns an error if the redirect is not
+// followed.
 func (o *outgoing) redirected(resp *http.Response) (*outgoing, error) {
 	location := resp.Header.Get("Location")
 	next := *o
@@ -285,7 +286,7 @@ func (o *outgoing) redirected(resp *http.Response) (*outgoing, error) {
 		return nil, nil //nolint:nilnil // as above
 	}
 	if !next.onlyReads() {
-		// Whoever approved the request approved its address, and not one that a server names.
+		// The person who approved the request approved its address, and not one that a server names.
 		return nil, errors.New("a request that does more than read is not sent elsewhere by itself; make it anew if that is meant")
 	}
 	to, err := o.url.Parse(location)

@@ -39,7 +39,7 @@ func isJSON(media string) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
-// textMedia are types of text that do not say so by their name.
+// textMedia are types of text without "text" in their name.
 var textMedia = []string{
 	"application/javascript", "application/ecmascript", "application/graphql", "application/sql", "application/toml", "application/x-httpd-php",
 	"application/x-javascript", "application/x-ndjson", "application/x-sh", "application/x-www-form-urlencoded", "application/x-yaml",
@@ -51,8 +51,8 @@ func isText(media string) bool {
 		slices.Contains(textMedia, media)
 }
 
-// decodeText makes UTF-8 of a body, and says whether it is text at all. Of what says that it is text, the charset is the one
-// it names, or else as browsers guess it. Anything else is text only if it is UTF-8 already.
+// decodeText converts a body to UTF-8, and reports whether it is text at all. A body with a text media type has the charset that it names,
+// or else the one that browsers would guess. Any other body is text only if it is UTF-8 already.
 func decodeText(body []byte, contentType string) (string, bool) {
 	if !isText(mediaOf(contentType)) {
 		if !utf8.Valid(body) {
@@ -83,7 +83,7 @@ func encodingOf(body []byte, contentType string) encoding.Encoding {
 	return guessed
 }
 
-// PrettyJSON lays JSON out in lines. What is none, and what would grow too large by that, stays as it is.
+// PrettyJSON splits JSON into indented lines. A text that is not JSON, or would grow too large, stays as it is.
 func PrettyJSON(text string) string {
 	if growth(text) > maxPrettyBytes {
 		return text

@@ -204,8 +204,8 @@ func FuzzPathIsConfined(f *testing.F) {
 	})
 }
 
-// Each way to a file of the workspace goes through its os.Root: a function of os that takes a path follows links out of it, and
-// whether a test sees that is a matter of luck.
+// Every access to a file of the workspace goes through its os.Root. A function of os that takes a path follows links out of the workspace,
+// and only by luck would a test detect that.
 func TestWorkspaceGoesThroughItsRoot(t *testing.T) {
 	allowed := []string{"OpenRoot", "SameFile"}
 	for _, file := range []string{"../workspace/workspace.go", "../workspace/parts.go", "../workspace/textfile.go", "../input.go", "../inputparts.go", "patchwrite.go", "edit.go", "glob.go", "list.go", "patch.go", "read.go", "write.go"} {

@@ -25,7 +25,7 @@ const (
 
 	// aroundEdit is how many lines are shown before and after what changed.
 	aroundEdit = 3
-	// shownEdits is how many of the changed places are shown.
+	// shownEdits is how many of the changed positions are shown.
 	shownEdits = 3
 )
 
@@ -69,12 +69,12 @@ type edit struct {
 	args    toolapi.EditArgs
 	name    string // for messages
 	content string
-	at      []int // offsets of what is replaced, in the order of the file
+	at      []int // offsets of the replaced texts, in the order of the file
 	changed string
 }
 
-// withLineEnds converts the texts to the line ends of the file, if those are all alike: a model does not see which a file has, and
-// new lines with other ends would make a mixture of it. Where the text itself is about line ends, it stays as it is.
+// withLineEnds converts the texts to the line ends of the file, if those are all alike. A model does not see which ends a file has, and new
+// lines with other ends would make the file mixed. A text that is itself about line ends stays as it is.
 func withLineEnds(content string, args toolapi.EditArgs) toolapi.EditArgs {
 	ends, returns := strings.Count(content, "\n"), strings.Count(content, "\r\n")
 	convert := func(from, to string) {
@@ -89,9 +89,9 @@ func withLineEnds(content string, args toolapi.EditArgs) toolapi.EditArgs {
 	return args
 }
 
-// find fills in what is replaced, or says why nothing is.
+// find fills in the replacements, or returns why there are none.
 func (e *edit) find() *toolapi.Result {
-	step := 1 // Occurrences that overlap are several places where the text could be meant.
+	step := 1 // Overlapping occurrences are several possible positions of the text.
 	if e.args.ReplaceAll {
 		step = len(e.args.OldText)
 	}
@@ -106,7 +106,7 @@ func (e *edit) find() *toolapi.Result {
 	var bad toolapi.Result
 	switch size := len(e.content) + len(e.at)*(len(e.args.NewText)-len(e.args.OldText)); {
 	case len(e.at) == 0:
-		// What it says quotes the file.
+		// Its text quotes the file.
 		bad = tool.ForeignFailure(toolapi.CodeNoMatch, "oldText is not in %s, and nothing was changed. %s", e.name, missingText(e.content, e.args.OldText))
 	case len(e.at) > 1 && !e.args.ReplaceAll:
 		bad = tool.Failure(toolapi.CodeNotUnique, "oldText is in %s %d times, at the lines %s, and nothing was changed. "+
@@ -144,12 +144,12 @@ func (e *edit) apply() string {
 	return e.changed
 }
 
-// report shows the first places that changed as they are now.
+// report shows the first changed positions as they are now.
 func (e *edit) report() string {
 	added := strings.Count(e.args.NewText, "\n")
 	numbers := e.lines()
 	for i := range numbers {
-		numbers[i] += i * (added - strings.Count(e.args.OldText, "\n")) // Each replacement moves what is behind it.
+		numbers[i] += i * (added - strings.Count(e.args.OldText, "\n")) // Each replacement moves the text behind it.
 	}
 	var b strings.Builder
 	if len(numbers) == 1 {
@@ -176,7 +176,7 @@ func (e *edit) report() string {
 // readNumber is what read puts before each line.
 var readNumber = regexp.MustCompile(`(?m)^ *[0-9]+\t`)
 
-// missingText helps whoever gave a text that is not in the content: it says what is there that may be meant.
+// missingText helps the author of a text that is not in the content: it describes the content that may be meant.
 func missingText(content, text string) string {
 	unix := strings.NewReplacer("\r\n", "\n")
 	plainContent, plainText := unix.Replace(content), unix.Replace(text)
@@ -201,14 +201,14 @@ func missingText(content, text string) string {
 
 var errAbsent = errors.New("not there")
 
-// findSqueezed finds where the content has the text if white space is left out of both.
+// findSqueezed finds where the content has the text if white space is ignored in both.
 func findSqueezed(content, text string) (offset int, err error) {
 	bare := textlines.Squeeze(text)
 	at := strings.Index(textlines.Squeeze(content), bare)
 	if bare == "" || at < 0 {
 		return 0, errAbsent
 	}
-	// What was left out before that place moves it.
+	// The white space that was removed before that position shifts it.
 	for offset, r := range content {
 		if unicode.IsSpace(r) {
 			continue
@@ -221,7 +221,7 @@ func findSqueezed(content, text string) (offset int, err error) {
 	return 0, errAbsent
 }
 
-// differingLine finds the first line of the text in the content, and says where the lines after it begin to differ.
+// differingLine finds the first line of the text in the content, and describes where the lines after it begin to differ.
 func differingLine(content, text string) string {
 	wanted := textlines.Split(strings.Trim(text, "\r\n"))
 	if len(wanted) < 2 || len(textlines.Squeeze(wanted[0])) < 3 {

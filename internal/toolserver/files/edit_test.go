@@ -161,7 +161,7 @@ func TestEditKeepsPermissions(t *testing.T) {
 	}
 }
 
-// What cannot be changed: the same paths for edit and patch.
+// Paths that cannot be changed: the same for edit and patch.
 func TestChangesAreConfined(t *testing.T) {
 	s := newSandbox(t)
 	outside := traps.Fill(t, s.workspace)

@@ -104,7 +104,7 @@ func (w fileTools) newGlobber(args toolapi.GlobArgs) (*globber, error) {
 			g.leaveOut = append(g.leaveOut, name)
 		}
 	}
-	// What comes before the first special character is no matter of matching.
+	// The part before the first special character needs no matching.
 	base, rest := doublestar.SplitPattern(path.Clean(pattern))
 	g.base, g.pattern = path.Join(local, base), rest
 	g.depth = strings.Count(rest, "/")
@@ -114,7 +114,7 @@ func (w fileTools) newGlobber(args toolapi.GlobArgs) (*globber, error) {
 	return g, nil
 }
 
-// checkPattern says what is wrong with a pattern, nil if nothing is.
+// checkPattern returns an error if a pattern is not valid.
 func (w fileTools) checkPattern(pattern string) error {
 	switch {
 	case pattern == "" || len(pattern) > maxPattern || strings.ContainsRune(pattern, 0):
@@ -216,7 +216,7 @@ func (g *globber) add(local string, isFolder bool) {
 	g.found = append(g.found, globbed{local, info.ModTime()})
 }
 
-// result lists what was found in at most room bytes and a note; all says that nothing was left unseen.
+// result lists the found files in at most room bytes and a note; all is true if the walk covered everything.
 func (g *globber) result(room int, all bool) (paths, notes string) {
 	slices.SortFunc(g.found, func(a, b globbed) int {
 		return cmp.Or(b.changed.Compare(a.changed), strings.Compare(a.path, b.path))

@@ -93,7 +93,7 @@ func (l *lister) folder(ctx context.Context, local, shown string) error {
 		case errors.Is(err, errListFull), ctx.Err() != nil:
 			return err
 		case err != nil:
-			// One folder that was removed meanwhile or is closed to us must not hide the rest.
+			// One folder that was removed meanwhile or is closed to us must not hide the others.
 			fmt.Fprintf(&l.text, "[%s/ cannot be listed]\n", workspace.Display(shown+e.Name()))
 		}
 	}

@@ -25,16 +25,16 @@ const (
 	maxPatchedFiles = 256
 	// maxPatchedBytes is the most that these files may have together, before and after, while they are in memory.
 	maxPatchedBytes = 16 << 20
-	// maxMisfitBytes is how much is told of the files that a patch does not fit to. Of the others there are only the names.
+	// maxMisfitBytes is how many bytes describe the files that a patch does not fit to. The other such files are only named.
 	maxMisfitBytes = 16 << 10
 
 	newFileMode    fs.FileMode = 0o644
 	newProgramMode fs.FileMode = 0o755
 )
 
-// patchTool applies a patch. Each file is changed as the whole patch says, or not at all; a file that the patch does not fit
-// to does not keep the others from being changed, so that a model has to write only that one again. Everything is worked
-// out in memory before the first file changes.
+// patchTool applies a patch. Each file is changed in full as the patch requires, or not at all. A file that the patch does not fit to does
+// not prevent changes to the others, so that a model has to write only that one again. All changes are computed in memory before the first
+// file changes.
 func (w fileTools) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.PatchArgs
 	if bad := tool.Decode(j.Args, &args, patchUsage); bad != nil {
@@ -65,7 +65,7 @@ func (w fileTools) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
 	return patchResult(changes)
 }
 
-// errPatchedBytes is what a file fails with for which there is no room.
+// errPatchedBytes is the error of a file that exceeds the total size.
 var errPatchedBytes = errors.New("the files of the patch are too large together")
 
 // unfit is a patch that does not fit to the files that there are.
@@ -80,7 +80,7 @@ type patchMisfit struct {
 	retryable bool
 }
 
-// misfitOf says why a part of a patch cannot be applied.
+// misfitOf describes why a part of a patch cannot be applied.
 func (w fileTools) misfitOf(part *patch.File, err error) *patchMisfit {
 	var place *patch.Misfit
 	var no unfit
@@ -100,7 +100,7 @@ func (w fileTools) misfitOf(part *patch.File, err error) *patchMisfit {
 	return &patchMisfit{code: r.ErrorCode, text: r.Output, retryable: r.Retryable}
 }
 
-// make changes the files, or says why it did not.
+// make changes the files, or records why it did not.
 func (c *patchChange) make(w fileTools) {
 	err := w.changeAll(c.changes())
 	var change *changeError
@@ -149,7 +149,7 @@ func patchResult(changes []*patchChange) toolapi.Result {
 	}
 	refused := tool.Failure
 	if first != nil && slices.ContainsFunc(changes, func(c *patchChange) bool { return c.failed != nil && c.failed.code == toolapi.CodeNoMatch }) {
-		refused = tool.ForeignFailure // It quotes what the file has instead.
+		refused = tool.ForeignFailure // It quotes the file's content.
 	}
 	if len(untold) > 0 {
 		fmt.Fprintf(&failed, "Nor does it fit to: %s\n", strings.Join(untold, ", "))

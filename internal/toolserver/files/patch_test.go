@@ -30,7 +30,7 @@ var patchedTree = contents{
 func TestPatch(t *testing.T) {
 	tests := map[string]struct {
 		patch  string
-		want   contents // what differs then
+		want   contents // the differences then
 		output string
 	}{
 		"git": {
@@ -232,7 +232,7 @@ func TestPatchInPart(t *testing.T) {
 	}
 }
 
-// Of many files that a patch does not fit to the result tells the first ones and names the others.
+// If a patch does not fit to many files, the result describes the first ones and names the others.
 func TestPatchFitsToNothing(t *testing.T) {
 	s := newSandbox(t)
 	var patch strings.Builder
@@ -250,7 +250,7 @@ func TestPatchFitsToNothing(t *testing.T) {
 	}
 }
 
-// What git and diff print fits to what they were given.
+// The output of git and diff fits to the files that they compared.
 func TestPatchOfPrograms(t *testing.T) {
 	s := newSandbox(t)
 	before := patchedTree.with(contents{"with space": "a\nb\n", "ünï": "c\n", "tab\there": "d\n"})

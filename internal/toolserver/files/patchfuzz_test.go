@@ -75,7 +75,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// clearMade removes what patches made in the folder.
+// clearMade removes the files that patches made in the folder.
 func clearMade(t *testing.T, dir string) {
 	t.Helper()
 	keep := map[string]bool{"dir": true, "f": true, "crlf": true, workspace.OwnDir: true}

@@ -26,8 +26,8 @@ type patching struct {
 	known []*patchedFile
 }
 
-// patchChange is what a patch does to files that belong together: one file, or those that it renames or copies into each
-// other. They are changed together, or not at all.
+// patchChange is the change of a patch to files that belong together: one file, or those that it renames or copies into each other. They
+// are changed together, or not at all.
 type patchChange struct {
 	parts  []*patch.File
 	files  map[string]*patchedFile
@@ -35,7 +35,7 @@ type patchChange struct {
 	report strings.Builder
 	// failed is why these files are not changed.
 	failed *patchMisfit
-	// spoilt reports that what was changed could not be put back.
+	// spoilt is true if a change could not be undone.
 	spoilt bool
 }
 
@@ -156,7 +156,7 @@ func (p *patching) take(n int) error {
 	return nil
 }
 
-// apply does to the files in memory what the patch says about one.
+// apply applies the part of the patch for one file to the files in memory.
 func (p *patching) apply(ctx context.Context, c *patchChange, part *patch.File) error {
 	from, to, err := p.sides(c, part)
 	if err != nil {
@@ -205,7 +205,7 @@ func (p *patching) sides(c *patchChange, part *patch.File) (from, to *patchedFil
 	}
 	switch {
 	case from != nil && from == to && !from.there && part.MakesFile():
-		return nil, to, nil // It is a new file, of which the patch does not say so in its header.
+		return nil, to, nil // It is a new file, although its header does not mark it as new.
 	case from != nil && !from.there:
 		return nil, nil, fs.ErrNotExist
 	case to != nil && to != from && to.there && !part.Replaces:
@@ -283,7 +283,7 @@ func (c *patchChange) names() []string {
 	return names
 }
 
-// others says which files are not changed because they belong to one that the patch does not fit to.
+// others names the files that are not changed because they belong to one that the patch does not fit to.
 func (c *patchChange) others() string {
 	if names := c.names(); len(c.parts) > 1 && len(names) > 1 {
 		return "  With it, these stay as they were: " + strings.Join(names, ", ") + "\n"

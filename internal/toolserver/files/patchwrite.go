@@ -23,13 +23,13 @@ type fileChange struct {
 	local string
 	// before is the file as it was read, nil if there was none.
 	before fs.FileInfo
-	// there says that there is a file afterwards, with this content and these permissions.
+	// there is true if there is a file afterwards, with this content and these permissions.
 	there   bool
 	content string
 	mode    fs.FileMode
 }
 
-// errMeanwhile is what changeAll gives for a file that is not the one that was read.
+// errMeanwhile is the error of changeAll for a file that is not the one that was read.
 var errMeanwhile = errors.New("changed meanwhile by a program in the background")
 
 // changeError is the failure of one of several changes. notUndone are the files that could not be put back.
@@ -42,8 +42,8 @@ type changeError struct {
 func (e *changeError) Error() string { return fmt.Sprintf("change %s: %v", e.local, e.err) }
 func (e *changeError) Unwrap() error { return e.err }
 
-// changeAll makes all of the changes, in their order, or none. Everything that takes space is written before the first file
-// changes; what was there is kept until the last one did.
+// changeAll makes all of the changes, in their order, or none. Everything that takes space is written before the first file changes; the
+// former contents are retained until the last one did.
 func (w fileTools) changeAll(changes []fileChange) error {
 	if err := w.Root.MkdirAll(workspace.TempDir, 0o755); err != nil {
 		return &changeError{local: workspace.TempDir, err: err}
@@ -87,14 +87,14 @@ type undo struct {
 	run   func() error
 }
 
-// clear removes what is not needed any more. What cannot be removed goes at the next start of the server.
+// clear removes the temporary files. Those that cannot be removed are removed at the next start of the server.
 func (c *changer) clear() {
 	for _, temp := range c.temps {
 		_ = c.w.Root.Remove(temp)
 	}
 }
 
-// undoAll undoes the changes, the last one first, and gives the files for which that failed.
+// undoAll undoes the changes, the last one first, and returns the files for which that failed.
 func (c *changer) undoAll() (failed []string) {
 	for _, u := range slices.Backward(c.undo) {
 		if err := u.run(); err != nil {
@@ -123,7 +123,7 @@ func (c *changer) make(change fileChange, staged string) error {
 		return nil
 	}
 	kept := path.Join(workspace.TempDir, rand.Text())
-	// A second name for the old content lets the new one take its place in one step. There are file systems without.
+	// A second name for the old content lets the new one replace it in one step. Some file systems have no such names.
 	if !change.there || c.w.Root.Link(change.local, kept) != nil {
 		if err := c.w.Root.Rename(change.local, kept); err != nil {
 			return err

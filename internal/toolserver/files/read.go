@@ -28,13 +28,13 @@ import (
 const (
 	readUsage = `"path", and optionally "offset" and "limit" in lines`
 
-	// maxReadBytes is the largest file that read goes through. It holds every kept output several times.
+	// maxReadBytes is the largest file that read goes through. It is several times the size of any stored output.
 	maxReadBytes = 64 << 20
-	// noteReserve is room for the note that says how to read on.
+	// noteReserve is reserved for the note about how to read on.
 	noteReserve = 200
 )
 
-// errBinary is what scanLines gives for a file that is not text.
+// errBinary is the error of scanLines for a file that is not text.
 var errBinary = errors.New("not text")
 
 // readTool returns lines of a text file with their numbers.
@@ -76,7 +76,7 @@ func (w fileTools) readTool(ctx context.Context, j tool.Job) toolapi.Result {
 	return p.result(workspace.Display(args.Path))
 }
 
-// notText says what a file is that cannot be shown.
+// notText describes a file that cannot be shown.
 func (w fileTools) notText(name string, file io.ReadSeeker) toolapi.Result {
 	_, err := file.Seek(0, io.SeekStart)
 	var head bytes.Buffer
@@ -101,7 +101,7 @@ type page struct {
 	text        strings.Builder
 	lines       int // lines in text
 	full        bool
-	cutLine     int // bytes of the line that was cut because it alone is longer than the room, or 0
+	cutLine     int // bytes of the line that was cut because it alone exceeds the limit, or 0
 	total       int // lines of the file
 }
 
@@ -109,7 +109,7 @@ func newPage(args toolapi.ReadArgs, limit int) *page {
 	return &page{first: max(1, int(args.Offset)), most: int(args.Limit), room: limit - noteReserve}
 }
 
-// line takes the next line of the file in, with its newline. Of a line longer than lineRoom, text is the beginning only.
+// line adds the next line of the file, with its newline. If a line is longer than lineRoom, text is only its beginning.
 func (p *page) line(text string, length int) {
 	p.total++
 	if p.total < p.first || p.full {
@@ -154,9 +154,9 @@ func (p *page) result(name string) toolapi.Result {
 // lineRoom is how much of a line is enough to fill the page and to know that there is more.
 func (p *page) lineRoom() int { return max(p.room, 0) + utf8.UTFMax }
 
-// scanLines passes every line of r to p. It goes through the whole file, because a page that says "of 950 lines" and a
-// file that turns out to be binary after the first page both need it. The memory that it takes does not depend on the
-// file: a hostile one may be a single line.
+// scanLines passes every line of r to p. It goes through the whole file, for two reasons: a page shows the total number of lines ("of 950
+// lines"), and a file may turn out to be binary after the first page. The memory that it takes does not depend on the file: a hostile one
+// may be a single line.
 func scanLines(ctx context.Context, r io.Reader, p *page) error {
 	reader := bufio.NewReaderSize(r, 64<<10)
 	var line []byte

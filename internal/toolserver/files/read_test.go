@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Following the hints must give the whole file.
+// Following the hints must return the whole file.
 func TestReadInPages(t *testing.T) {
 	s := newSandbox(t)
 	var want strings.Builder

@@ -15,10 +15,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// contents are the contents of a workspace by their paths; what is no file has what it is.
+// contents are the contents of a workspace by their paths; an entry that is not a file has its kind instead.
 type contents map[string]string
 
-// tree reads everything below dir, but for the server's own folder.
+// tree reads everything below dir, except for the server's own folder.
 func tree(t testing.TB, dir string) contents {
 	t.Helper()
 	found := contents{}

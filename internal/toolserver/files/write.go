@@ -66,7 +66,7 @@ func (w fileTools) appendTo(local, content string) (err error) {
 		}
 	}()
 	if _, err = file.WriteString(content); err != nil {
-		// Half of the content would look like success to whoever reads the file, and a second try would double it.
+		// Half of the content would look like success to a reader of the file, and a second try would double it.
 		return errors.Join(err, file.Truncate(info.Size()))
 	}
 	return file.Sync()

@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Package harvest says what of a workspace is taken out of it: the artifacts and the skills of a run, and what it changed in the files that it
-// was given. What is in a file is read when it is asked for, and nothing is read through a link.
+// Package harvest selects what is taken out of a workspace: the artifacts and the skills of a run, and its changes to the given files. The
+// content of a file is read on request, and nothing is read through a link.
 package harvest
 
 import (
@@ -49,16 +49,16 @@ const (
 )
 
 var (
-	// ErrLinked is what Open gives for a path with a symbolic link in it.
+	// ErrLinked is the error of Open for a path with a symbolic link in it.
 	ErrLinked = errors.New("a symbolic link")
-	// errSavedFull is what save gives when there are maxSaved paths.
+	// errSavedFull is the error of save when there are maxSaved paths.
 	errSavedFull = errors.New("as many files are saved as may be")
-	// errArtifactTooLarge is what examine gives for a file over toolapi.MaxArtifactBytes.
+	// errArtifactTooLarge is the error of examine for a file over toolapi.MaxArtifactBytes.
 	errArtifactTooLarge = errors.New("the file is too large")
 )
 
-// Artifacts knows which files of the workspace belong to the run's result. What is in them is read when it is asked for:
-// programs may change it at any time.
+// Artifacts records which files of the workspace belong to the run's result. Their content is read on request: programs may change it at
+// any time.
 type Artifacts struct {
 	w *workspace.Workspace
 	// file is the path of savedFile.
@@ -71,7 +71,7 @@ type Artifacts struct {
 	saved []string
 }
 
-// OpenArtifacts reads from the state folder which files were saved. web says whether what lies in the workspace may have come in from the
+// OpenArtifacts reads from the state folder which files were saved. web reports whether content of the workspace may have come in from the
 // web.
 func OpenArtifacts(w *workspace.Workspace, state string, web func() bool) (*Artifacts, error) {
 	a := &Artifacts{w: w, file: filepath.Join(state, savedFile), web: web}
@@ -119,7 +119,7 @@ func (a *Artifacts) Has(local string) bool {
 	return found || strings.HasPrefix(local, toolapi.ArtifactDir+"/")
 }
 
-// List says what there is now. It returns in time, without the digests of what it could not read until then.
+// List returns the current artifacts. It returns in time, without the digests of files that it could not read until then.
 func (a *Artifacts) List(ctx context.Context) toolapi.Artifacts {
 	ctx, cancel := context.WithTimeout(ctx, artifactsTimeout)
 	defer cancel()
@@ -153,14 +153,14 @@ func (a *Artifacts) describe(ctx context.Context, local, problem string) toolapi
 	case errors.Is(err, errArtifactTooLarge):
 		f.Problem = toolapi.ProblemTooLarge
 	case ctx.Err() != nil:
-		// It is there, and who wants to know more of it reads it.
+		// It is there, and a reader that wants to know more of it reads it.
 	default:
 		f.Problem = toolapi.ProblemUnreadable
 	}
 	return f
 }
 
-// examine reads a file once, and says what it is. What it gives with an error is what it knew until then.
+// examine reads a file once, and describes it. With an error, it returns the partial description up to then.
 func (a *Artifacts) examine(ctx context.Context, local string) (toolapi.ArtifactFile, error) {
 	f := toolapi.ArtifactFile{Path: local}
 	file, info, err := a.Open(local)
@@ -194,8 +194,9 @@ func (a *Artifacts) examine(ctx context.Context, local string) (toolapi.Artifact
 	return f, nil
 }
 
-// Open opens a regular file; of a folder it gives syscall.EISDIR. It follows no symbolic link: what it leads to has a path of its own. A program that puts one
-// in the way in the very moment has another file of its workspace read, and os.Root keeps it in there.
+// Open opens a regular file; for a folder it returns syscall.EISDIR. It follows no symbolic link: the target of a link has a path of its
+// own. A program that inserts a link at that very moment makes Open read another file of its workspace, and os.Root confines it to the
+// workspace.
 func (a *Artifacts) Open(local string) (*os.File, fs.FileInfo, error) {
 	for i := range len(local) {
 		if local[i] != '/' {
@@ -244,7 +245,7 @@ type survey struct {
 // candidate is a file that may be listed.
 type candidate struct {
 	problem string
-	// rank decides who is listed if there are too many: 0 for what was saved, 1, and 2 for what has a problem.
+	// rank decides which files are listed if there are too many: 0 for saved ones, 1, and 2 for those with a problem.
 	rank int
 }
 
@@ -308,10 +309,11 @@ func plainPath(local string, most int) bool {
 	return len(local) <= most && !strings.ContainsFunc(local, oddInPath) && norm.NFC.IsNormalString(local)
 }
 
-// oddInPath finds what is invisible, changes the direction of the text, or stands for bytes that are no UTF-8.
+// oddInPath finds characters that are invisible, change the direction of the text, or stand for bytes that are not UTF-8.
 func oddInPath(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// CleanPath is what of a path is shown. Of one that is not normalized only ASCII is: é in one character and é in two look the same.
+// CleanPath is the displayed form of a path. If a path is not normalized, only its ASCII characters are displayed: é in one character and é
+// in two look the same.
 func CleanPath(local string, most int) string {
 	normal := norm.NFC.IsNormalString(local)
 	clean := strings.Map(func(r rune) rune {

@@ -110,7 +110,7 @@ func TestArtifactsSayThatTheyMayComeFromTheWeb(t *testing.T) {
 	}
 }
 
-// A program changes what lies at the paths while they are looked at. Nothing from outside is ever read, and nothing waits.
+// A program changes the entries at the paths while they are examined. Nothing from outside is ever read, and nothing waits.
 func TestArtifactsWhileTheWorkspaceChanges(t *testing.T) {
 	t.Parallel()
 	const inside, beyond = "inside", "this is outside"

@@ -36,7 +36,7 @@ func (d diffedFolder) ReadFolder(path string) ([]fs.DirEntry, bool, error) {
 	return d.a.w.ReadFolder(path)
 }
 
-// Open implements changes.Workspace. Where a folder is, or the way to the path ends, there is no such file.
+// Open implements changes.Workspace. It reports that there is no such file for a folder and for a path whose parent does not exist.
 func (d diffedFolder) Open(path string) (io.ReadCloser, fs.FileInfo, error) {
 	file, info, err := d.a.Open(path)
 	switch {

@@ -28,25 +28,27 @@ import (
 )
 
 const (
-	// maxCommittedFiles and maxCommittedBytes bound what the first commit takes. Larger inputs would delay the first call by seconds.
+	// maxCommittedFiles and maxCommittedBytes bound the content of the first commit. Larger inputs would delay the first call by seconds.
 	maxCommittedFiles = 2000
 	maxCommittedBytes = 64 << 20
 	// FirstCommitTimeout bounds the making of the first commit.
 	FirstCommitTimeout = 10 * time.Second
 	// lostAndFound is the filesystem's own folder at the top of a volume.
 	lostAndFound = "lost+found"
-	// committedShare is the least of the workspace that remains, in parts of what the files take: a repository takes up to as much again.
+	// committedShare bounds the size of the files to this fraction (1/committedShare) of the workspace: a repository takes up to as much
+	// again.
 	committedShare = 4
 )
 
-// firstCommitSteps are the calls of git that make the workspace a repository with everything in it, also what a .gitignore names.
+// firstCommitSteps are the calls of git that make the workspace a repository with everything in it, also files that a .gitignore names.
 var firstCommitSteps = [][]string{
 	{"init", "-q", "-b", "main", "--template="},
 	{"add", "-A", "-f", "--", ".", ":(exclude)" + workspace.OwnDir, ":(exclude)" + lostAndFound},
 	{"commit", "-q", "-m", toolapi.FirstCommit},
 }
 
-// firstCommitConfig goes before whatever else git reads. Given files are hostile: they name programs as monitors and as filters.
+// firstCommitConfig overrides every other configuration that git reads. Given files are hostile: they name programs as monitors and as
+// filters.
 var firstCommitConfig = [][2]string{
 	{"core.fsmonitor", "false"},
 	{"core.attributesFile", "/dev/null"},
@@ -57,15 +59,16 @@ var firstCommitConfig = [][2]string{
 	{"maintenance.auto", "false"},
 }
 
-// FirstCommit makes a repository of the files that a run was given, before the first call can change them: git diff shows what the run did.
-// It is made only if the manager asks for it, which knows whether the run has a tool that can use git: a review of a skill has none.
-// It is a service, and no condition: without git, or if anything is in the way, the workspace stays as it was given.
+// FirstCommit makes a repository of the files that a run was given, before the first call can change them: git diff then shows the changes
+// of the run. It is made only at the request of the manager, which knows whether the run has a tool that can use git: a review of a skill
+// has none. It is a convenience, and not a condition: without git, or after any other problem, the workspace stays as it was given.
 //
 //	(none) ──asked──► begun ──► done, or failed
 //	  ▲                 │         │
 //	  └── the process ended, or another file is given: what there is of it is removed
 //
-// The state is on disk, or a process that is killed while git runs would leave a part of a repository that nobody dares to remove.
+// The state is on disk. Otherwise a process that is killed while git runs would leave a part of a repository that no later process could
+// safely remove.
 type FirstCommit struct {
 	log *slog.Logger
 	// file has the state, in the state folder. The lane is held for all that follows.
@@ -84,8 +87,8 @@ const (
 	firstCommitFailed firstCommitState = "failed"
 )
 
-// OpenFirstCommit reads what a former process did. The part of a repository that it left behind is removed, unless a call was made
-// since then, which may have made it another one.
+// OpenFirstCommit reads the state of a former process. It removes the part of a repository that the process left behind, unless a call was
+// made since then, which may have made it another one.
 func OpenFirstCommit(log *slog.Logger, state string, w *workspace.Workspace, used bool) (*FirstCommit, error) {
 	f := &FirstCommit{log: log, file: filepath.Join(state, firstCommitFile)}
 	content, err := os.ReadFile(f.file)
@@ -109,7 +112,7 @@ func (f *FirstCommit) set(state firstCommitState) error {
 	return nil
 }
 
-// remove removes what there is of the repository, and then the note of it.
+// remove removes the existing parts of the repository, and then the record of it.
 func (f *FirstCommit) remove(w *workspace.Workspace) error {
 	err := w.Root.RemoveAll(workspace.GitDir)
 	if err == nil {
@@ -121,8 +124,8 @@ func (f *FirstCommit) remove(w *workspace.Workspace) error {
 	return err
 }
 
-// Again lets the repository be made again, because another file is about to be given. No call was made. An error says that what there is of
-// it cannot be removed.
+// Again lets the repository be made again, because another file is about to be given. No call was made. It returns an error if the existing
+// parts of the repository cannot be removed.
 func (f *FirstCommit) Again(w *workspace.Workspace) error {
 	if f.state == "" {
 		return nil
@@ -137,7 +140,7 @@ func (f *FirstCommit) Again(w *workspace.Workspace) error {
 // IsMade reports whether the repository is there as it was made.
 func (f *FirstCommit) IsMade() bool { return f.state == firstCommitDone }
 
-// Make makes the commit of what was given, and reports whether it is there. No call was made.
+// Make makes the commit of the given files, and reports whether it is there. No call was made.
 func (f *FirstCommit) Make(ctx context.Context, p *program.Runner, given []changes.Given) bool {
 	if f.state != "" {
 		return f.state == firstCommitDone
@@ -175,8 +178,8 @@ var (
 	errNotGiven     = errors.New("something is in the workspace that was not given, or nothing was")
 )
 
-// mayCommit reports why there is to be no repository, nil if there is to be one: the workspace has what was given and nothing else. A
-// volume may have what another sandbox left there, and that is no place for a repository that nobody asked for.
+// mayCommit returns why no repository may be made, nil if one may be: the workspace must have the given files and nothing else. A volume
+// may have files that another sandbox left there, and those must not get a repository without a request for it.
 func mayCommit(ctx context.Context, p *program.Runner, given []changes.Given) error {
 	if _, err := p.Find("git"); err != nil {
 		return fmt.Errorf("find git: %w", err)
@@ -211,9 +214,9 @@ func commitGiven(ctx context.Context, p *program.Runner) error {
 	return err
 }
 
-// firstCommitEnv is all that git is told for the first commit: nothing of the way out and no credential, and no place in which a given
-// file could be its configuration. With the environment of a call, whose HOME is the workspace, a given .gitconfig ran programs in runs
-// whose tools start none.
+// firstCommitEnv is git's whole environment for the first commit: no proxy and no credential, and no folder in which a given file could be
+// git's configuration. With the environment of a call, whose HOME is the workspace, a given .gitconfig ran programs in runs whose tools
+// start none.
 func firstCommitEnv(p *program.Runner) ([]string, error) {
 	hooks, err := p.GitHooks()
 	if err != nil {
@@ -223,7 +226,7 @@ func firstCommitEnv(p *program.Runner) ([]string, error) {
 	env := []string{
 		"PATH=" + p.SearchPath(), "TMPDIR=" + p.Egress.Temp.Dir, "LANG=C.UTF-8",
 		"HOME=" + nothing, "XDG_CONFIG_HOME=" + nothing, "GIT_CONFIG_GLOBAL=" + nothing, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
-		// Said so, a repository is trusted whoever owns the folder that a volume gives.
+		// With this, git trusts the repository even if the volume's folder has another owner.
 		"GIT_DIR=" + filepath.Join(p.Workspace.Dir, workspace.GitDir),
 		"GIT_AUTHOR_NAME=" + who, "GIT_COMMITTER_NAME=" + who, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_EMAIL=" + mail,
 		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
@@ -244,7 +247,7 @@ func firstCommitStep(ctx context.Context, p *program.Runner, exe string, args, e
 	return err
 }
 
-// committable is what a commit may still take.
+// committable is the remaining budget of a commit.
 type committable struct {
 	w     *workspace.Workspace
 	given map[string]bool

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
-// git of the first commit is told nothing that is for the programs of calls.
+// git of the first commit receives no variable that is for the programs of calls.
 func TestFirstCommitHasNoValues(t *testing.T) {
 	s := newSandbox(t)
 	log, state, temp := slog.New(slog.DiscardHandler), t.TempDir(), t.TempDir()

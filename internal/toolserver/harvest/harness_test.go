@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sandbox is a workspace and what of it belongs to the result.
+// sandbox is a workspace and the files of it that belong to the result.
 type sandbox struct {
 	t         *testing.T
 	workspace string

@@ -20,7 +20,7 @@ func (a *Artifacts) Tools() map[string]tool.Tool {
 	return map[string]tool.Tool{toolapi.ToolSaveArtifact: {Limit: toolapi.MaxOutputBytes, Run: a.saveTool}}
 }
 
-// saveTool notes that a file belongs to the result. It keeps nothing of it: what it holds at the end counts.
+// saveTool records that a file belongs to the result. It copies nothing of it: the content at the end counts.
 func (a *Artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.SaveArtifactArgs
 	if bad := tool.Decode(j.Args, &args, saveArtifactUsage); bad != nil {

@@ -30,14 +30,14 @@ type skillSurvey struct {
 	list toolapi.Skills
 	// seen has every path of a folder, as it may be shown.
 	seen map[string]bool
-	// own are the places that the skill which the workspace began with has there, beside those of every skill.
+	// own are the paths that the skill which the workspace began with has there, beside those of every skill.
 	own []string
 	// walked counts entries, all folders together.
 	walked int
 }
 
-// Skills lists the folders of the workspace that may be skills. own are the places that the skill which the workspace began with has there,
-// beside those of every skill. The list is not whole if ctx ends.
+// Skills lists the folders of the workspace that may be skills. own are the paths that the skill which the workspace began with has there,
+// beside those of every skill. The list is incomplete if ctx ends.
 func (a *Artifacts) Skills(ctx context.Context, own []string) toolapi.Skills {
 	s := skillSurvey{a: a, seen: map[string]bool{}, own: own}
 	s.all(ctx)
@@ -59,8 +59,8 @@ func (s *skillSurvey) all(ctx context.Context) {
 	s.children(ctx, ".")
 }
 
-// children takes in the folders of a folder that have a SKILL.md. Below SkillsDir every folder is meant to be a skill, so that
-// one that cannot be looked into is told of.
+// children adds the folders of a folder that have a SKILL.md. Below SkillsDir every folder is meant to be a skill, so that one that cannot
+// be read is reported.
 func (s *skillSurvey) children(ctx context.Context, parent string) {
 	meant := parent != "."
 	entries, more, err := s.a.w.ReadFolder(parent)
@@ -91,12 +91,12 @@ func (s *skillSurvey) children(ctx context.Context, parent string) {
 	}
 }
 
-// isNoSkill says of the name of a folder of the workspace that it belongs to something else.
+// isNoSkill reports, by its name, whether a folder of the workspace belongs to something else than skills.
 func isNoSkill(name string) bool {
 	return name == toolapi.SkillsDir || name == workspace.OwnDir || name == toolapi.ArtifactDir || slices.Contains(toolapi.SkillFolders(), name)
 }
 
-// enough counts one more entry and says whether there may be no more.
+// enough counts one more entry and reports whether the limit is exceeded.
 func (s *skillSurvey) enough(ctx context.Context) bool {
 	s.walked++
 	return s.walked > maxWalked || ctx.Err() != nil
@@ -117,7 +117,7 @@ func (s *skillSurvey) add(f toolapi.SkillFolder) {
 
 func (s *skillSurvey) folder(ctx context.Context, local string) {
 	if len(s.list.Folders) == toolapi.MaxSkillFolders || !plainPath(local, toolapi.MaxSkillPath) {
-		s.add(toolapi.SkillFolder{Path: local}) // Nobody needs to know what is in it.
+		s.add(toolapi.SkillFolder{Path: local}) // Its content does not matter.
 		return
 	}
 	w := skillWalk{skillSurvey: s, dir: local, seen: map[string]bool{}}
@@ -141,11 +141,11 @@ type skillWalk struct {
 	files []toolapi.SkillFile
 	seen  map[string]bool
 	size  int64
-	// tooMuch says that it has more than a skill may have, or than is looked at.
+	// tooMuch is true if it has more than a skill may have, or than the survey reads.
 	tooMuch bool
 }
 
-// workspace takes in what is where a skill has its files: in the workspace there is other work too.
+// workspace adds only the paths where a skill has its files: in the workspace there is other work too.
 func (w *skillWalk) workspace(ctx context.Context) {
 	for _, name := range slices.Concat(toolapi.SkillRootFiles(), toolapi.SkillFolders(), w.own) {
 		switch info, err := w.a.w.Root.Lstat(name); {
@@ -160,7 +160,7 @@ func (w *skillWalk) workspace(ctx context.Context) {
 	}
 }
 
-// below takes in what is below a folder, by its path in the skill.
+// below adds everything below a folder, by its path in the skill.
 func (w *skillWalk) below(ctx context.Context, rel string, depth int) {
 	if depth > maxDepth {
 		w.tooMuch = true
@@ -188,7 +188,7 @@ func (w *skillWalk) below(ctx context.Context, rel string, depth int) {
 	}
 }
 
-// file takes a file in, with what is in it.
+// file adds a file, with its content.
 func (w *skillWalk) file(ctx context.Context, rel string) {
 	f, err := w.examine(ctx, rel)
 	switch {

@@ -45,7 +45,7 @@ func TestSkillsAreBounded(t *testing.T) {
 		}
 	}
 
-	// Files that are no skill's cost what they cost, and no more.
+	// Files that belong to no skill have a bounded cost.
 	s.write("SKILL.md", "x")
 	s.write("assets/a", "x")
 	s.write("scripts/a", "x")

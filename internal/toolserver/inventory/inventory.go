@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inventory finds out what a sandbox has, for the model that works in it: the system, languages, programs, Python packages,
-// processors and memory. It reads files of the image and of the kernel and starts no program: it is asked before the isolation of the
+// processors and memory. It reads files of the image and of the kernel and starts no program, because it runs before the isolation of the
 // sandbox is proved.
 package inventory
 
@@ -38,7 +38,7 @@ var programs = []string{
 	"git", "rg", "jq", "curl", "wget", "make", "gcc", "g++", "sqlite3", "pytest", "pip", "npm", "zip", "unzip", "xz", "file", "patch", "docker",
 }
 
-// Read returns what there is below root, which is "/" in a sandbox. search is PATH. The result has no size of the workspace.
+// Read returns the inventory of root, which is "/" in a sandbox. search is PATH. The result has no size of the workspace.
 func Read(root, search string) *toolapi.Environment {
 	r := reader{root: root, search: filepath.SplitList(search)}
 	e := &toolapi.Environment{System: r.system(), Packages: r.pythonPackages(), MemoryBytes: r.memory(), CPUMillis: r.processors()}
@@ -145,7 +145,7 @@ func (r reader) debianVersions() map[string]string {
 	return found
 }
 
-// notPackages are what comes with pip, and tells nothing.
+// notPackages come with pip, and are no information.
 var notPackages = []string{"pip", "setuptools", "wheel", "pkg_resources"}
 
 // pythonPackages are the Python packages of the image with their versions, by name.

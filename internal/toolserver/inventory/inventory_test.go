@@ -110,7 +110,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Whatever an image says of itself, a prompt takes it.
+// For every content of an image, the result fits into a prompt.
 func TestReadIsPlain(t *testing.T) {
 	t.Parallel()
 	got := Read(image(t, map[string]string{

@@ -10,13 +10,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// madeAgain finds the ids of calls that somebody has had made again, knowing that nobody saw the first one end.
+// madeAgain finds the ids of calls that were repeated on purpose, although the end of the first one was not seen.
 var madeAgain = regexp.MustCompile(`-r[1-9][0-9]*$`)
 
-// Before finds the call that decides about the call c: of those of the same tool and key that began before it, the first one
-// that succeeded; otherwise one that still runs; otherwise one whose outcome nobody knows, unless c is such a call made
-// again. There is none if the phase is CallAbsent, and Result is set if it is CallFinished. What a call left in the background
-// belongs to its effect: as long as that runs, the outcome is not known.
+// Before finds the call that decides about the call c, among those of the same tool and key that began before it. It is the first one that
+// succeeded; otherwise one that still runs; otherwise one whose outcome is unknown, unless c is a deliberate repetition. There is none if
+// the phase is CallAbsent, and Result is set if it is CallFinished. A program that a call left in the background belongs to its effect: as
+// long as that runs, the outcome is not known.
 func (l *Ledger) Before(c *Call) (id string, state toolapi.CallState, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,12 +63,12 @@ func TestLedgerBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want(b, "", toolapi.CallAbsent) // What comes after it does not count, or two calls would wait for each other.
+	want(b, "", toolapi.CallAbsent) // A later call does not count, or two calls would wait for each other.
 	want(c, "b", toolapi.CallRunning)
 	want(begin("d", "k"), "c", toolapi.CallFinished)
 }
 
-// Of several calls under one key, the first one decides: it is the one that is named, and whose result is given.
+// Of several calls under one key, the first one decides: its id and its result are returned.
 func TestLedgerBeforeIsTheFirst(t *testing.T) {
 	const calls = 12 // The calls are kept in a map: with one order or another of it, a test of few could pass by chance.
 	for name, tt := range map[string]struct {
@@ -104,7 +104,7 @@ func TestLedgerBeforeIsTheFirst(t *testing.T) {
 	}
 }
 
-// A call is made again under the id of the first one and the number of those whose end nobody saw. No other id passes for one.
+// A call is repeated under the id of the first one and the number of the former attempts whose end was not seen. No other id counts as one.
 func TestMadeAgain(t *testing.T) {
 	for id, want := range map[string]bool{
 		"a0-s1-c0-r1": true, "a0-s1-c0-r9": true, "a0-s1-c0-r10": true,

@@ -25,8 +25,8 @@ import (
 //	                       │                          └── what it left in the background: see programs.go
 //	                       └── the process ends before finish, or ends the call ──► Unknown
 //
-// Begin and finish return after their record is on disk. So a call whose start is not recorded had no effect, a result
-// that was given out is given out again after a restart, and a call without an end is never run a second time.
+// Begin and finish return after their record is on disk. So a call whose start is not recorded had no effect. A result that was returned
+// once is returned again after a restart, and a call without an end is never run a second time.
 //
 // Results are kept in the file only: a sandbox that has just died for want of memory must come up with all of them.
 type Ledger struct {
@@ -37,7 +37,7 @@ type Ledger struct {
 	// fence is closed, and replaced, when the epoch rises.
 	fence   chan struct{}
 	running int
-	// begun says that a call was started by this process.
+	// begun is true if this process started the call.
 	begun    bool
 	maxCalls int
 	maxBytes int64
@@ -49,13 +49,13 @@ type Call struct {
 	// order is the number of calls before it.
 	order int
 	phase toolapi.CallPhase
-	// ok says of a finished call that it succeeded.
+	// ok is true if a finished call succeeded.
 	ok bool
-	// result is what is not on disk yet, nil otherwise.
+	// result is the result that is not on disk yet, nil otherwise.
 	result *toolapi.Result
 	// at is where the record of the result is.
 	at span
-	// program is what it left in the background, nil for nothing.
+	// program is the program that it left in the background, nil for none.
 	program *toolapi.Program
 	// Done is closed when the call has a result.
 	Done chan struct{}
@@ -63,7 +63,7 @@ type Call struct {
 	Cancel context.CancelCauseFunc
 }
 
-// Work is what a call does.
+// Work is the work of a call.
 type Work struct {
 	// ID is the call's.
 	ID string
@@ -83,8 +83,8 @@ var (
 	ErrFull = errors.New("the ledger is full: this sandbox takes no more calls")
 )
 
-// finishReserve is room for the record of one result: the longest output, escaped as JSON, and the rest of the record.
-// Text without control characters grows to twice its size at most.
+// finishReserve is reserved for the record of one result: the longest output, escaped as JSON, and the remainder of the record. Text
+// without control characters grows to twice its size at most.
 const finishReserve = 2*toolapi.MaxOutputBytes + 8<<10
 
 // Open reads the ledger at path, or starts one.
@@ -163,8 +163,8 @@ func (l *Ledger) Enter(epoch int64) (<-chan struct{}, error) {
 	return l.fence, nil
 }
 
-// Begin finds the call or records its start; fresh says that the caller must run it and then finish it. The epoch is
-// compared again here: since enter, a newer claim may have looked the call up and found it absent.
+// Begin finds the call or records its start; if fresh is true, the caller must run it and then finish it. The epoch is compared again here:
+// since enter, a newer claim may have looked the call up and found it absent.
 func (l *Ledger) Begin(epoch int64, w Work, cancel context.CancelCauseFunc) (c *Call, fresh bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,8 +244,8 @@ func (l *Ledger) Find(id string) *Call {
 	return l.calls[id]
 }
 
-// State says how far a call got; c may be nil. A result that is not on disk is an error and not given out: after a
-// restart, the same question would have another answer.
+// State returns how far a call got; c may be nil. A result that is not on disk is an error and not returned: after a restart, the same
+// question would have another answer.
 func (l *Ledger) State(epoch int64, id string, c *Call) (toolapi.CallState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,7 +280,7 @@ func (l *Ledger) resultOf(c *Call) (*toolapi.Result, error) {
 	return l.log.result(c.at)
 }
 
-// Wrap puts something before the file. It is for tests of what becomes of a server whose disk fails.
+// Wrap puts another File in front of the file. It is for tests of a server whose disk fails.
 func (l *Ledger) Wrap(with func(File) File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -308,7 +308,7 @@ func (l *Ledger) Highest() int64 {
 	return l.epoch
 }
 
-// Damaged is closed when nobody can say any more what the file holds. Another start finds out.
+// Damaged is closed when it is unknown what the file holds. The next start finds out.
 func (l *Ledger) Damaged() <-chan struct{} { return l.log.damaged }
 
 // Close closes the file.
@@ -318,8 +318,8 @@ func (l *Ledger) Close() error {
 	return l.log.close()
 }
 
-// DigestOf identifies what a call does. Arguments are compared as JSON values: a client that has read its record
-// back from storage may give them with other spaces or another order of keys.
+// DigestOf identifies the work of a call. Arguments are compared as JSON values: a client that has read its record back from storage may
+// send them with other spaces or another order of keys.
 func DigestOf(tool string, args []byte) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber() // A float64 would make different large numbers equal.

@@ -46,8 +46,8 @@ func stateOf(t *testing.T, l *Ledger, id string) toolapi.CallState {
 	return state
 }
 
-// The power may fail while any byte is written. Whatever is then on disk, the ledger opens, knows everything that it
-// acknowledged before, and takes new calls.
+// The power may fail while any byte is written. With every resulting file, the ledger opens, knows everything that it acknowledged before,
+// and takes new calls.
 func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 	result := toolapi.Result{OK: true, Output: "line 1\n\"é\" \u2028", Provenance: toolapi.ProvenanceInternal, DurationMs: 7}
 	path := filepath.Join(t.TempDir(), "ledger")
@@ -98,7 +98,7 @@ func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 		if size%8 != 0 && size != int64(len(whole)) {
 			continue // The rest syncs to the disk, which takes its time.
 		}
-		// What is written next must not run into the rest of the torn record.
+		// The next record must not run into the remainder of the torn one.
 		if err := l.Finish(mustBegin(t, l, 3, "c"), result); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	})
 }
 
-// faultyFile fails when it is told to, as a full or broken disk does.
+// faultyFile fails on demand, as a full or broken disk does.
 type faultyFile struct {
 	*os.File
 	write, sync, truncate error
@@ -204,7 +204,7 @@ type faultyFile struct {
 
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if f.write != nil {
-		n, _ := f.File.Write(p[:len(p)/2]) // What a full disk leaves.
+		n, _ := f.File.Write(p[:len(p)/2]) // A full disk writes a part.
 		return n, f.write
 	}
 	return f.File.Write(p)
@@ -277,7 +277,7 @@ func TestLedgerOnABrokenDisk(t *testing.T) {
 				if _, fresh, err := l.Begin(0, Work{ID: "a", Digest: "digest of a"}, nil); fresh || err == nil {
 					t.Fatalf("begin: fresh %v, %v", fresh, err)
 				}
-				// The disk works again, but nobody knows what it holds.
+				// The disk works again, but its content is unknown.
 				f.write, f.sync, f.truncate = nil, nil, nil
 			}
 		})
@@ -356,7 +356,7 @@ func TestLedgerOfAClaimThatWasOvertaken(t *testing.T) {
 	mustBegin(t, l, 2, "late")
 }
 
-// A call that the end of the process cuts off ends for who waits for it, its outcome is unknown, and no room is kept for its result.
+// A call that the end of the process cuts off ends for its caller, its outcome is unknown, and no space is reserved for its result.
 func TestLedgerLeave(t *testing.T) {
 	l, err := Open(filepath.Join(t.TempDir(), "ledger"), 10, finishReserve+1<<10)
 	if err != nil {

@@ -47,7 +47,7 @@ type record struct {
 // span is a part of the ledger's file.
 type span struct{ offset, length int64 }
 
-// ErrDamaged says that the file may hold something else than what was written to it.
+// ErrDamaged means that the file may differ from what was written to it.
 var ErrDamaged = errors.New("the ledger is damaged")
 
 // log is the file of a ledger: JSON lines that are only ever added. A record counts once its line is complete
@@ -56,12 +56,12 @@ type log struct {
 	file File
 	// size is the end of the last record that counts.
 	size int64
-	// broken is set, and damaged closed, when nobody can say any more what the file holds.
+	// broken is set, and damaged closed, when it is unknown what the file holds.
 	broken  error
 	damaged chan struct{}
 }
 
-// File is what the log needs of its file, which is opened for appending.
+// File is the part of a file's methods that the log needs; it is opened for appending.
 type File interface {
 	io.WriteCloser
 	io.ReaderAt
@@ -69,7 +69,7 @@ type File interface {
 	Truncate(size int64) error
 }
 
-// openLedgerLog opens the file at path, gives each of its records to replay, and cuts a torn last line off.
+// openLedgerLog opens the file at path, passes each of its records to replay, and cuts a torn last line off.
 func openLedgerLog(path string, replay func(record, span) error) (*log, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -88,8 +88,8 @@ func openLedgerLog(path string, replay func(record, span) error) (*log, error) {
 	return &log{file: file, size: size, damaged: make(chan struct{})}, nil
 }
 
-// readLedger returns the end of the last good record. A bad record that is not the last line is an error: records
-// after it would be lost, and with them the knowledge of what was run.
+// readLedger returns the end of the last good record. A bad record that is not the last line is an error: records after it would be lost,
+// and with them the knowledge of the calls that ran.
 func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 	// Two servers on one ledger would both run a call.
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
@@ -100,7 +100,7 @@ func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 	for n := 1; ; n++ {
 		line, err := reader.ReadBytes('\n')
 		if err == io.EOF {
-			return size, nil // A line without an end was never acknowledged to anybody.
+			return size, nil // A line without an end was never acknowledged.
 		}
 		if err != nil {
 			return 0, err
@@ -119,7 +119,7 @@ func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 	}
 }
 
-// append writes one record, returns when it is on disk, and says where it is.
+// append writes one record, and returns its position when it is on disk.
 func (l *log) append(r record) (span, error) {
 	if l.broken != nil {
 		return span{}, l.broken

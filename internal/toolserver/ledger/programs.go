@@ -65,10 +65,10 @@ func (c *Call) replayProgram(r record) bool {
 	return false
 }
 
-// isRunning reports whether what the call left in the background runs.
+// isRunning reports whether the program that the call left in the background runs.
 func (c *Call) isRunning() bool { return c.program != nil && c.program.State == toolapi.ProgramRunning }
 
-// effect is how far a call got together with what it left in the background, and whether that failed.
+// effect is how far a call got together with the program that it left in the background, and whether that failed.
 func (c *Call) effect() (phase toolapi.CallPhase, fails bool) {
 	if c.phase != toolapi.CallFinished || !c.ok {
 		return c.phase, c.phase == toolapi.CallFinished
@@ -86,7 +86,7 @@ func (c *Call) effect() (phase toolapi.CallPhase, fails bool) {
 	}
 }
 
-// LeftRunning reports whether what a call left in the background runs.
+// LeftRunning reports whether the program that a call left in the background runs.
 func (l *Ledger) LeftRunning(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *Ledger) Programs() []toolapi.Program {
 			left = append(left, c)
 		}
 	}
-	// Those that run come last, so that they are not the ones to be left out.
+	// Those that run come last, so that they are not the ones to be omitted.
 	slices.SortFunc(left, func(a, b *Call) int {
 		return cmp.Or(cmp.Compare(running(a), running(b)), cmp.Compare(a.order, b.order))
 	})

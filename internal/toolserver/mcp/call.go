@@ -26,10 +26,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
-// presetCallTimeout is callTimeout if nobody sets another.
+// presetCallTimeout is the default of callTimeout.
 const presetCallTimeout = 60 * time.Second
 
-// Call calls a tool of a server. Whatever the server does, there is a result within the time of a call.
+// Call calls a tool of a server. It returns a result within the time of a call, whatever the server does.
 func (m *Servers) Call(ctx context.Context, j tool.Job, server, name string) toolapi.Result {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(j.Args, &args); err != nil || args == nil {
@@ -83,7 +83,7 @@ const codeRejected = -32005
 
 const outcomeOpen = "Whether it did its work is not known: look before you call it again."
 
-// failure is the envelope of a call that has no result. sent says that the server may have begun with it.
+// failure is the envelope of a call that has no result. sent is true if the server may have begun with it.
 func (s *server) failure(ctx context.Context, err error, sent bool) toolapi.Result {
 	var open string
 	if sent {
@@ -112,7 +112,7 @@ func (s *server) failure(ctx context.Context, err error, sent bool) toolapi.Resu
 	return tool.ForeignFailure(toolapi.CodeMCPError, "The MCP server %s did not answer: %s.%s", name, reason, open)
 }
 
-// result makes the envelope of an answer. Text is given, and anything else is described.
+// result makes the envelope of an answer. Text is included, and any other content is described.
 func (m *Servers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result {
 	if res.NeedsInput() || res.InputRequests != nil {
 		return tool.Failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
@@ -131,8 +131,8 @@ func (m *Servers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result {
 	return result
 }
 
-// writeContent writes the parts of an answer, each on lines of its own. What a server also gives in structured form is
-// written only if it has no text.
+// writeContent writes the parts of an answer, each on lines of its own. Structured content of a server is written only if the answer has no
+// text.
 func writeContent(to io.Writer, res *mcp.CallToolResult) {
 	hasText := false
 	for _, c := range res.Content {
@@ -154,7 +154,7 @@ func writeContent(to io.Writer, res *mcp.CallToolResult) {
 	_, _ = io.WriteString(to, plaintext.EndLine(fetch.PrettyJSON(text.String())))
 }
 
-// contentText is one part of an answer; shown says that it is the server's text and no description of something else.
+// contentText is one part of an answer; shown is true if it is the server's text and not a description of something else.
 func contentText(c mcp.Content) (text string, shown bool) {
 	switch c := c.(type) {
 	case *mcp.TextContent:

@@ -65,7 +65,7 @@ func TestMCPToolsChange(t *testing.T) {
 	if i := slices.IndexFunc(got.Tools, func(t toolapi.MCPTool) bool { return t.Name == "echo" }); !strings.HasPrefix(got.Tools[i].Description, "Another") {
 		t.Errorf("%+v", got)
 	}
-	// Whoever asked knows, and it is for them to judge.
+	// The caller knows, and it is for the caller to judge.
 	if r := s.mcp("echo", "x"); !r.OK {
 		t.Errorf("%+v", r)
 	}

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sandbox has MCP servers, and what runs their programs.
+// sandbox has MCP servers, and the runner of their programs.
 type sandbox struct {
 	t         *testing.T
 	workspace string
@@ -49,7 +49,7 @@ type sandbox struct {
 	servers   *Servers
 }
 
-// newSandbox makes a sandbox without servers. Whoever runs programs ends every process below the test that belongs to nothing of it: these
+// newSandbox makes a sandbox without servers. A runner of programs ends every process below the test that does not belong to it: these
 // tests must not be parallel.
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
@@ -96,7 +96,7 @@ func (s *sandbox) setEgress(req toolapi.EgressRequest) {
 	s.ok(s.egress.Set(req, func() error { return nil }))
 }
 
-// ask says which servers there are, and lets programs start.
+// ask sets the servers, and lets programs start.
 func (s *sandbox) ask(req toolapi.MCPRequest) toolapi.MCPResponse {
 	s.t.Helper()
 	s.ok(Check(req))
@@ -109,7 +109,7 @@ func (s *sandbox) ask(req toolapi.MCPRequest) toolapi.MCPResponse {
 	return resp
 }
 
-// setMCP says which servers there are, and gives what they offer.
+// setMCP sets the servers, and returns what they offer.
 func (s *sandbox) setMCP(servers ...toolapi.MCPServer) []toolapi.MCPServerState {
 	s.t.Helper()
 	return s.ask(toolapi.MCPRequest{Servers: servers, TimeoutMs: toolapi.MaxEgressTimeoutMs}).Servers

@@ -25,7 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
-// A server that cannot be used says so within its time, and takes no other with it.
+// A server that cannot be used is reported within its time, and affects no other.
 func TestMCPServersThatCannotBeUsed(t *testing.T) {
 	s := newSandbox(t)
 	for behaviour, want := range map[string]string{
@@ -69,7 +69,7 @@ func TestMCPServersThatCannotBeUsed(t *testing.T) {
 	await(t, "the end of all programs", func() bool { return len(marked(t, mcpserver.Mark)) == 0 })
 }
 
-// What a server says of its tools is bounded, and what no endpoint would take is left out with the reason.
+// A server's description of its tools is bounded, and tools that no endpoint would take are omitted with the reason.
 func TestMCPOddTools(t *testing.T) {
 	s := newSandbox(t)
 	const long = "has_a_name_that_is_as_long_as_can_be_but_no_longer_than_that"
@@ -93,7 +93,7 @@ func TestMCPOddTools(t *testing.T) {
 	}
 }
 
-// Whatever a server does during a call, there is an envelope, and the next call finds the tool server well.
+// For every behaviour of a server during a call, there is an envelope, and the next call finds the tool server well.
 func TestMCPHostileCalls(t *testing.T) {
 	s := newSandbox(t)
 	s.servers.callTimeout, s.servers.writeTimeout = 30*time.Second, 300*time.Millisecond
@@ -125,7 +125,7 @@ func TestMCPHostileCalls(t *testing.T) {
 	if r := s.run("mcp__srv__call", struct{}{}); r.ErrorCode != toolapi.CodeTimeout {
 		t.Errorf("%+v", r)
 	}
-	// It reads no more, and what it is sent does not fit into the pipe.
+	// It reads no more, and the message to it does not fit into the pipe.
 	began := time.Now()
 	if r := s.run("mcp__srv__call", mcpserver.EchoArgs{Text: strings.Repeat("x", 90<<10)}); r.OK {
 		t.Errorf("%+v", r)
@@ -135,7 +135,7 @@ func TestMCPHostileCalls(t *testing.T) {
 	}
 }
 
-// None of what a server may ask of a client is there to be asked.
+// The client offers nothing that a server may ask of it.
 func TestMCPNothingIsOffered(t *testing.T) {
 	s := newSandbox(t)
 	s.setMCP(mcpserver.Hostile(t, "asks"))

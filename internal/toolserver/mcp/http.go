@@ -32,7 +32,7 @@ func (m *Servers) openURL(words toolapi.MCPServer) (*transport, error) {
 			HTTPClient:   client,
 			MaxRetries:   -1,
 			MaxEventSize: maxMessage,
-			// A change of the tools is told on the stream of any answer too, and looked for when a loop starts.
+			// Servers notify of changed tools on the stream of any answer too, and the tools are checked when a loop starts.
 			DisableStandaloneSSE: true,
 		},
 		traffic: trip.traffic,
@@ -94,7 +94,7 @@ func (t *roundTripper) CloseIdleConnections() {
 	(&http.Client{Transport: t.next}).CloseIdleConnections()
 }
 
-// body frees what a request holds when its answer was read.
+// body releases the resources of a request when its answer was read.
 type body struct {
 	io.ReadCloser
 	end func()

@@ -17,8 +17,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
-// server is one MCP server: what the manager says of it, what it was told of its tools, and the session with it, if there
-// is one. A session that has ended is begun again when it is needed next.
+// server is one MCP server: its configuration from the manager, the known state of its tools, and the session with it, if there is one. A
+// session that has ended is opened again when it is needed next.
 type server struct {
 	all   *Servers
 	words toolapi.MCPServer
@@ -30,10 +30,10 @@ type server struct {
 	told string
 	// problem is why there are none.
 	problem string
-	// changed says that the server describes its tools otherwise by now.
+	// changed is true if the server describes its tools differently by now.
 	changed bool
 	ended   bool
-	// stopped is why the program was ended from outside, until the model is told.
+	// stopped is why the program was ended from outside, until the model is informed.
 	stopped string
 	// calls counts the calls that run. It is guarded by the mutex of all.
 	calls int
@@ -44,12 +44,12 @@ var (
 	errChanged = errors.New("the server describes its tools otherwise than before")
 )
 
-// unusable says that the manager knows of no tools of a server, and why.
+// unusable is the error for a server whose tools are unknown to the manager, with the reason.
 type unusable struct{ problem string }
 
 func (u *unusable) Error() string { return u.problem }
 
-// says whether the words are those of this server.
+// says reports whether the words are those of this server.
 func (s *server) says(words toolapi.MCPServer) bool {
 	return s.words.URL == words.URL && slices.Equal(s.words.Command, words.Command) && slices.Equal(s.words.Tools, words.Tools) &&
 		s.words.Authorization == words.Authorization
@@ -100,8 +100,8 @@ func (s *server) state(ctx context.Context) (state toolapi.MCPServerState) {
 	return state
 }
 
-// ready returns a session in which the server still offers what the manager knows of. What it costs is one look, unless the
-// session has to be begun again or the server said that its tools have changed.
+// ready returns a session in which the server still offers the tools that the manager knows. It costs one look, unless the session has to
+// be opened again or the server has announced changed tools.
 func (s *server) ready(ctx context.Context) (*session, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *server) end() {
 	s.drop()
 }
 
-// reason says why a server cannot be used.
+// reason describes why a server cannot be used.
 func (s *server) reason(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(err, wayout.ErrNone):
@@ -190,7 +190,7 @@ func (s *server) reason(ctx context.Context, err error) string {
 	return text
 }
 
-// oneLine makes a text for people of what a server may have said.
+// oneLine turns a text that may come from a server into one line for people.
 func oneLine(text string) string {
 	return plaintext.Bound(strings.Join(strings.Fields(plaintext.Clean(text)), " "), toolapi.MaxMCPProblem)
 }

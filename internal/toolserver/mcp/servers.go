@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Package mcp has the MCP servers of a sandbox: programs in it, and servers at a URL that are reached by the way out. It begins and ends
-// them, asks for their tools and calls these, and believes nothing that they say.
+// Package mcp has the MCP servers of a sandbox: programs in it, and servers at a URL that are reached by the way out. It starts and ends
+// them, lists and calls their tools, and trusts nothing that they send.
 package mcp
 
 import (
@@ -32,7 +32,7 @@ const (
 	// maxArguments and maxArgument bound a command.
 	maxArguments = 32
 	maxArgument  = 1 << 10
-	// endTimeout is what a server's connection has to end in order.
+	// endTimeout is the time within which a server's connection must end in order.
 	endTimeout = 300 * time.Millisecond
 )
 
@@ -46,21 +46,21 @@ type Servers struct {
 	// taint is set with the first server.
 	taint *wayout.Taint
 
-	// setting is held by the one request at a time that says which servers there are.
+	// setting is held by the one request at a time that sets the servers.
 	setting chan struct{}
 	mu      sync.Mutex
 	all     map[string]*server
 	// held is why no program may begin now, "" if one may.
 	held string
-	// started says that a server's program was started.
+	// started is true if a server's program was started.
 	started bool
 	// callTimeout is how long a server may take for a call, writeTimeout how long its program may take to read what it is sent.
 	callTimeout, writeTimeout time.Duration
-	// maxTraffic is the most bytes that a server may send from one request to the next. What goes over it ends the session.
+	// maxTraffic is the most bytes that a server may send from one request to the next. A server that exceeds it loses its session.
 	maxTraffic int64
 }
 
-// New has no servers yet. The mark is set with the first one: what a server writes may be in any file.
+// New has no servers yet. The mark is set with the first one: the output of a server may be in any file.
 func New(log *slog.Logger, p *program.Runner, t *wayout.Taint) *Servers {
 	return &Servers{
 		log: log, workspace: p.Workspace, processes: p, egress: p.Egress, taint: t,
@@ -102,7 +102,7 @@ func (m *Servers) Set(ctx context.Context, req toolapi.MCPRequest, valid func() 
 	return resp, nil
 }
 
-// exchange makes the named servers those that there are, and gives them in their order, and those that there are no more.
+// exchange replaces the set of servers with the named ones. It returns those in their order, and the servers that were removed.
 func (m *Servers) exchange(named []toolapi.MCPServer) (wanted, ended []*server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +170,7 @@ var (
 
 const maxServerName = 24
 
-// Check returns an error that says what is wrong with a request, nil if nothing is. No error repeats what Authorization has.
+// Check returns an error if a request is not valid. No error repeats the content of Authorization.
 func Check(req toolapi.MCPRequest) error {
 	if len(req.Servers) > toolapi.MaxMCPServers {
 		return request.Bad("there may be %d MCP servers", toolapi.MaxMCPServers)

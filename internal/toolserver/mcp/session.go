@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// maxMessage is the longest message that is read, and presetTraffic maxTraffic if nobody sets another.
+	// maxMessage is the longest message that is read, and presetTraffic the default of maxTraffic.
 	maxMessage    = 4 << 20
 	presetTraffic = 32 << 20
-	// replyTimeout bounds the answer to what a server asks.
+	// replyTimeout bounds the answer to a request of a server.
 	replyTimeout = 5 * time.Second
 	// protocolVersion is the newest version of the protocol that is spoken. Later ones have no sessions.
 	protocolVersion = "2025-11-25"
@@ -37,10 +37,10 @@ var (
 // session is a connection to a server.
 type session struct {
 	client *mcp.ClientSession
-	// toolsChanged says that the server has told so since its tools were asked for.
+	// toolsChanged is true if the server has announced a change since its tools were listed.
 	toolsChanged *atomic.Bool
 	traffic      *traffic
-	// abort ends the connection at once, and what is below it.
+	// abort ends the connection at once, and the connection below it.
 	abort func()
 	// current reports whether the way out is still the one that the server knows.
 	current func() bool
@@ -74,7 +74,7 @@ func (m *Servers) begin(ctx context.Context, words toolapi.MCPServer) (*session,
 		Capabilities:   &mcp.ClientCapabilities{},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
-	// A program that does not read holds up whoever writes to it, whatever the context says.
+	// A program that does not read blocks its writer, even after the end of the context.
 	stop := context.AfterFunc(ctx, t.abort)
 	connected, err := client.Connect(ctx, guardedTransport{t.Transport, changed}, &mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
 	if !stop() && err == nil {
@@ -117,7 +117,7 @@ func (s *session) end() {
 	s.abort()
 }
 
-// traffic bounds what a server sends from one request to the next, in bytes.
+// traffic bounds the bytes that a server sends from one request to the next.
 type traffic struct {
 	most int64
 	left atomic.Int64
@@ -135,7 +135,7 @@ func (t *traffic) refill() { t.left.Store(t.most) }
 type measured struct {
 	io.ReadCloser
 	traffic *traffic
-	// message is what is left of the longest message, negative if it is not measured here.
+	// message is the remainder of the longest message, negative if it is not measured here.
 	message int64
 }
 
@@ -169,7 +169,7 @@ func (t guardedTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &guardedConnection{Connection: c, changed: t.changed}, nil
 }
 
-// guardedConnection answers what a server asks as it comes. The library would queue it, without a bound.
+// guardedConnection answers requests of a server as they come. The library would queue them, without a bound.
 type guardedConnection struct {
 	mcp.Connection
 	changed *atomic.Bool
@@ -181,7 +181,7 @@ var errPanic = errors.New("a message could not be understood")
 func (c *guardedConnection) Read(ctx context.Context) (msg jsonrpc.Message, err error) {
 	defer func() {
 		if recover() != nil {
-			msg, err = nil, errPanic // Nobody else could recover it: the library reads in a goroutine of its own.
+			msg, err = nil, errPanic // It can be recovered only here: the library reads in a goroutine of its own.
 		}
 	}()
 	for {

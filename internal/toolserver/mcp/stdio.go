@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// presetWriteTimeout is writeTimeout if nobody sets another.
+	// presetWriteTimeout is the default of writeTimeout.
 	presetWriteTimeout = 5 * time.Second
-	// maxStderr is the most that is kept of what a program writes to standard error.
+	// maxStderr is the most that is stored of a program's standard error.
 	maxStderr = 1 << 20
 )
 
@@ -68,8 +68,8 @@ func (m *Servers) openProgram(words toolapi.MCPServer) (*transport, error) {
 			_ = pipes.from.Close()
 		}),
 		current: func() bool {
-			now, _ := m.egress.Variables()          // What it could not write, it has logged.
-			m.processes.ServerVariables(words.Name) // It writes anew what a program changed.
+			now, _ := m.egress.Variables()          // It has logged a failed write.
+			m.processes.ServerVariables(words.Name) // It restores files that a program changed.
 			return strings.Join(now, "\x00") == way
 		},
 	}, nil
@@ -104,7 +104,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// impatientWriter gives up on a program that does not read.
+// impatientWriter times out on a program that does not read.
 type impatientWriter struct {
 	*os.File
 	patience time.Duration
@@ -122,8 +122,8 @@ func (w *impatientWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// keepErrors keeps what a program writes to standard error, for the model and people to read. All of it is taken in: a
-// program would stop where nobody reads.
+// keepErrors stores what a program writes to standard error, for the model and people to read. It reads all of it: a program would block on
+// a pipe without a reader.
 func (m *Servers) keepErrors(name string, from *os.File) {
 	defer from.Close()
 	file := &errorFile{all: m, path: toolapi.OutputDir + "/mcp-" + name + ".txt"}

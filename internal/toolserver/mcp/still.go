@@ -20,11 +20,11 @@ import (
 //	      │                  ▲
 //	      └─ in a call ──────┘ when the call has its result
 
-// errHeld says that no program of an MCP server is begun for the time being.
+// errHeld means that no program of an MCP server may start for the time being.
 var errHeld = errors.New("programs of MCP servers were ended, and none is begun until the next call")
 
-// EndPrograms ends the programs of all MCP servers, and lets none begin until Thaw. That of a server in a call ends with the call. It
-// returns when the others have ended.
+// EndPrograms ends the programs of all MCP servers, and lets none start until Thaw. The program of a server in a call ends with the call.
+// It returns when the others have ended.
 func (m *Servers) EndPrograms(ctx context.Context, reason string) error {
 	m.mu.Lock()
 	m.held = reason
@@ -96,7 +96,8 @@ func (s *server) rest(ctx context.Context) error {
 	return nil
 }
 
-// stoppedWhen says to the model when a program was ended, "" if that is of no account to it: another attempt has another conversation.
+// stoppedWhen tells the model when a program was ended; it is "" if that does not matter to the model: another attempt has another
+// conversation.
 func stoppedWhen(reason string) string {
 	switch reason {
 	case toolapi.StoppedSuspended:
@@ -107,7 +108,7 @@ func stoppedWhen(reason string) string {
 	return ""
 }
 
-// takeNote returns what the model is to be told with the next result of the server, once.
+// takeNote returns, once, the note for the model that goes with the next result of the server.
 func (s *server) takeNote(ctx context.Context) string {
 	if s.lock(ctx) != nil {
 		return ""

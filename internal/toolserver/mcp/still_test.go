@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
-// No program begins while they are held, but for one in whose call it was begun.
+// No program begins while they are held, except for one in whose call it was begun.
 func TestNoProgramOfAnMCPServerBeginsWhileTheyAreHeld(t *testing.T) {
 	s := newSandbox(t)
 	s.friendly()

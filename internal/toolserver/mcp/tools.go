@@ -28,11 +28,11 @@ const (
 	maxDepth = 32
 )
 
-// offer is what a server offers of what it is allowed to.
+// offer is the set of allowed tools that a server offers.
 type offer struct {
 	// tools are in the order of their names.
 	tools []toolapi.MCPTool
-	// omitted says of each allowed tool that is not among them why.
+	// omitted has the reason for each allowed tool that is not among them.
 	omitted []string
 }
 
@@ -49,7 +49,7 @@ func (l *offer) digest() string {
 func (s *session) list(ctx context.Context, words toolapi.MCPServer) (*offer, error) {
 	s.traffic.refill()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // Whatever goes on of an answer after its end.
+	defer cancel() // It ends the remainder of an answer.
 	found := map[string]*mcp.Tool{}
 	cursor, listed := "", 0
 	for range maxPages {
@@ -86,7 +86,7 @@ func choose(words toolapi.MCPServer, found map[string]*mcp.Tool) *offer {
 	return list
 }
 
-// describeTool takes what a server says of a tool.
+// describeTool converts a server's description of a tool.
 func describeTool(server, name string, t *mcp.Tool) (toolapi.MCPTool, error) {
 	full := toolapi.MCPToolName(server, name)
 	switch {

@@ -65,7 +65,7 @@ func Look(ctx context.Context, question []byte) []Try {
 	return tries
 }
 
-// Hosts are what the kernel knows of the sandbox's neighbourhood. It learns of it by each try of an address in the same network.
+// Hosts are the hosts in the kernel's neighbour table. The kernel adds one at each try of an address in the same network.
 func Hosts() []Host {
 	arp, err := os.Open("/proc/net/arp")
 	if err != nil {
@@ -160,7 +160,7 @@ type shout struct {
 var (
 	// mdnsQuery asks all that speak multicast DNS which services they have, and to answer to the asker alone.
 	mdnsQuery = []byte("\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x09_services\x07_dns-sd\x04_udp\x05local\x00\x00\x0c\x80\x01")
-	// ssdpQuery asks all that speak SSDP who they are.
+	// ssdpQuery asks all SSDP devices to identify themselves.
 	ssdpQuery = []byte("M-SEARCH * HTTP/1.1\r\nHOST: 239.255.255.250:1900\r\nMAN: \"ssdp:discover\"\r\nMX: 1\r\nST: ssdp:all\r\n\r\n")
 )
 
@@ -185,7 +185,7 @@ func (l link) shouts(question []byte) []shout {
 	return all
 }
 
-// call asks all who listen, and gives the first that answers.
+// call asks all listeners, and returns the first one that answers.
 func call(ctx context.Context, l link, s shout) []Try {
 	network, name := "udp4", "an answer to "+s.to.String()
 	if s.to.Addr().Is6() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nearby finds what a sandbox could reach on the network that it is plugged into, without being told: the gateway and
-// neighbours by the addresses of the link, and whatever listens to a broadcast or a multicast. A network plugin may have walls
-// for the addresses of Pods only, and programs can find these others as easily as this does.
+// Package nearby finds the hosts that a sandbox could reach on its link, without any configuration: the gateway and neighbours by the
+// addresses of the link, and listeners to a broadcast or a multicast. A network plugin may have barriers for the addresses of Pods only,
+// and programs can find these hosts as easily as this package does.
 package nearby
 
 import (
@@ -18,7 +18,7 @@ import (
 // maxNeighbours bounds how many are tried. On the network of a node there can be hundreds, behind the same walls.
 const maxNeighbours = 8
 
-// Host is what is plugged into the sandbox's own network, as the kernel knows it.
+// Host is a host on the sandbox's own network, as the kernel knows it.
 type Host struct {
 	IP      netip.Addr
 	MAC     net.HardwareAddr
@@ -85,7 +85,7 @@ func parseGatewaysOfIPv6(r io.Reader) []netip.Addr {
 	return gateways
 }
 
-// choose puts gateways first, and bounds the rest.
+// choose puts gateways first, and bounds the others.
 func choose(hosts []Host, gateways []netip.Addr) []Host {
 	for i := range hosts {
 		hosts[i].Gateway = slices.Contains(gateways, hosts[i].IP)
@@ -103,7 +103,7 @@ func choose(hosts []Host, gateways []netip.Addr) []Host {
 	return hosts[:min(len(hosts), maxNeighbours)]
 }
 
-// linkLocal is the address that a host gives itself by the address of its link (EUI-64).
+// linkLocal is the address that a host derives from the address of its link (EUI-64).
 func linkLocal(mac net.HardwareAddr, link string) netip.Addr {
 	ip := [16]byte{0: 0xfe, 1: 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5]}
 	return netip.AddrFrom16(ip).WithZone(link)

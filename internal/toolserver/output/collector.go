@@ -60,7 +60,7 @@ func (c *Collector) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// StartSpill opens the file and writes what came before. The head is complete then: it has room for limit bytes.
+// StartSpill opens the file and writes the output so far. The head is complete then: it has limit bytes.
 func (c *Collector) StartSpill() {
 	if c.SpillError != nil {
 		return
@@ -83,12 +83,13 @@ func (c *Collector) toSpill(p []byte) {
 	}
 	c.spilled += int64(len(kept))
 	if len(kept) < len(p) {
-		c.spilled = MaxSpillBytes // A shorter rune that still fits would not follow on what is there.
+		c.spilled = MaxSpillBytes // A shorter rune that still fits would not follow on the written ones.
 	}
 }
 
-// finish returns the output, cut in the middle if it does not fit, followed by a value; the notes, with one that says where the output is if
-// it is cut; and whether the file holds it. path is the name by which the file is told to the reader. All has at most the limit.
+// finish returns three values. data is the output, cut in the middle if it does not fit, followed by a value. allNotes are the notes, with
+// one about the location of the output if it is cut. kept reports whether the file holds the output. path is the file's name for the
+// reader. Together they have at most the limit.
 func (c *Collector) finish(path, value, notes string) (data, allNotes string, kept bool) {
 	notes = plaintext.First(notes, c.limit)
 	value = plaintext.First(value, c.limit-len(notes))
@@ -132,10 +133,10 @@ func (c *Collector) withValue(text, value string) string {
 	return plaintext.EndLine(text) + value
 }
 
-// gap stands where something is left out.
+// gap marks an omitted part.
 func (c *Collector) gap(left int64) string { return fmt.Sprintf("\n… %d bytes left out …\n", left) }
 
-// note says where what is left out can be found.
+// note describes where the omitted part can be found.
 func (c *Collector) note(path string, kept bool) string {
 	switch {
 	case kept && c.Total > c.spilled:
@@ -164,7 +165,7 @@ func (c *Collector) CloseSpill() bool {
 	return c.SpillError == nil
 }
 
-// Finish makes the output of a result of what was collected, of a value, and of notes.
+// Finish sets the output of a result from the collected output, a value, and notes.
 func Finish(w *workspace.Workspace, result *toolapi.Result, out *Collector, seen *plaintext.Seen, file, value, notes string) {
 	if seen.IsBinary() {
 		out.CloseSpill()

@@ -24,29 +24,29 @@ import (
 )
 
 const (
-	// MaxOutputsBytes is the most that the kept outputs of all calls together take. Without a limit, a run whose calls print
-	// a lot would fill its workspace with what it printed.
+	// MaxOutputsBytes is the most that the stored outputs of all calls together take. Without a limit, a run whose calls print a lot would
+	// fill its workspace with their output.
 	MaxOutputsBytes = 256 << 20
-	// MaxOutputs is the most files that kept outputs are in, but for those that are still written.
+	// MaxOutputs is the most files that kept outputs are in, except for those that are still written.
 	MaxOutputs = 1024
 	// OutputMode lets the programs of the sandbox read an output, and other users none.
 	OutputMode = 0o600
 )
 
-// Store is the folder with the outputs of calls. It lies in the workspace, and counts for its size. What is written there has no
-// value in it that the programs were given.
+// Store is the folder with the outputs of calls. It is in the workspace, and counts towards its size. Values that the programs received are
+// removed from everything that is written there.
 type Store struct {
 	*workspace.Workspace
 	egress *wayout.Egress
-	// full says why nothing may be written, nil if that is not so.
+	// full returns an error if nothing may be written.
 	full func() error
 
 	mu sync.Mutex
-	// open has the names of files that are still written. They do not make room for others.
+	// open has the names of files that are still written. They are not removed for others.
 	open map[string]bool
 }
 
-// NewStore returns the folder of a workspace. full says why nothing may be written, nil if that is not so.
+// NewStore returns the folder of a workspace. full returns an error if nothing may be written.
 func NewStore(ws *workspace.Workspace, way *wayout.Egress, full func() error) *Store {
 	return &Store{Workspace: ws, egress: way, full: full, open: map[string]bool{}}
 }
@@ -57,7 +57,7 @@ type File struct {
 	name string
 	file *shownFile
 	text *redact.Writer
-	// live says that somebody may read it before it is complete: what is known of a line is shown at its end.
+	// live is true if the file may be read before it is complete: a partial line is shown at its end.
 	live bool
 }
 
@@ -69,7 +69,7 @@ type shownFile struct {
 	shown []byte
 }
 
-// Write adds what does not change, in place of what was shown there.
+// Write adds p to the unchanging part, and replaces the partial line that was shown there.
 func (f *shownFile) Write(p []byte) (int, error) {
 	n, err := f.put(p)
 	f.final += int64(n)
@@ -91,7 +91,8 @@ func (f *shownFile) show(p []byte) error {
 	return nil
 }
 
-// put writes p after what does not change. What is there already is not written again: whoever reads the file meanwhile finds it.
+// put writes p after the unchanged part. It does not write again what is in the file already: a concurrent reader of the file still finds
+// it.
 func (f *shownFile) put(p []byte) (int, error) {
 	same := 0
 	for same < min(len(p), len(f.shown)) && p[same] == f.shown[same] {
@@ -104,7 +105,7 @@ func (f *shownFile) put(p []byte) (int, error) {
 	return same + n, err
 }
 
-// Create makes the file for an output, after it has made room by removing the oldest outputs. One that is live is readable up to its last
+// Create makes the file for an output, after it has removed the oldest outputs to free space. One that is live is readable up to its last
 // line at any time.
 func (o *Store) Create(local string, live bool) (*File, error) {
 	if o.full() != nil {
@@ -153,7 +154,7 @@ func (f *File) Close() error {
 	return errors.Join(f.text.Flush(), f.file.show(nil), f.file.Close())
 }
 
-// prune removes the oldest outputs until the rest has at most the given number of bytes in that many files. The mutex is held.
+// prune removes the oldest outputs until the others have at most the given number of bytes in that many files. The caller holds the mutex.
 func (o *Store) prune(most int64, files int) error {
 	entries, _, err := o.ReadFolder(toolapi.OutputDir)
 	if err != nil {
@@ -162,8 +163,8 @@ func (o *Store) prune(most int64, files int) error {
 	var all []fs.FileInfo
 	var total int64
 	for _, e := range entries {
-		// What is not a file was put there by a program, and is its own affair. The entry's own Info would look it up by
-		// the folder's path, which may lead elsewhere by now.
+		// An entry that is not a file was put there by a program, and is its own affair. The entry's own Info would look it up by the folder's
+		// path, which may lead elsewhere by now.
 		if info, err := o.Root.Lstat(path.Join(toolapi.OutputDir, e.Name())); err == nil && info.Mode().IsRegular() && !o.open[e.Name()] {
 			all = append(all, info)
 			total += info.Size()
@@ -182,8 +183,9 @@ func (o *Store) prune(most int64, files int) error {
 	return nil
 }
 
-// Keep puts what a result of at most limit bytes shows into a file, if nothing else has it and it is long enough to be shortened one day. Notes
-// alone need no file, and those about a program in the background name the one that its output goes to.
+// Keep writes the shown content of a result of at most limit bytes into a file. It does so if no other file has the content and it is long
+// enough to be shortened one day. Notes alone need no file, and those about a program in the background name the one that its output goes
+// to.
 func (o *Store) Keep(id string, result *toolapi.Result, limit int) {
 	if result.OutputFile != "" || result.NotesOnly() || len(result.Output) <= toolapi.KeptOver {
 		return

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// aptDir is where apt keeps what it otherwise keeps in the system's folders, below installDir.
+	// aptDir is the folder below installDir for the files that apt otherwise stores in the system's folders.
 	aptDir = "apt"
-	// dpkgStatus says what is installed in the image.
+	// dpkgStatus lists the packages that are installed in the image.
 	dpkgStatus = "/var/lib/dpkg/status"
 )
 
-// aptConfig is all that apt is told: it reads no other file. It locks nothing, for which it would have to be root. %[1]s is
+// aptConfig is apt's whole configuration: it reads no other file. apt takes no lock, because it would need to be root for that. %[1]s is
 // the folder that it works in.
 const aptConfig = `Dir::State "%[1]s/state";
 Dir::State::status "` + dpkgStatus + `";
@@ -41,8 +41,8 @@ Acquire::Languages "none";
 Acquire::Retries "2";
 `
 
-// apt gets packages of the distribution, and those that they need and the image has not, and unpacks them into out/root.
-// Nothing of theirs is run, so what a package does when it is installed is not done.
+// apt gets packages of the distribution, and those that they need and the image has not, and unpacks them into out/root. It runs no program
+// of theirs, so a package's installation scripts have no effect.
 func (i *installation) apt(ctx context.Context) error {
 	if len(i.args.Apt) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (i *installation) setUpApt() error {
 	}
 	source := "deb [signed-by=" + keys + "] " + i.args.AptSource + "\n"
 	if keys == "" {
-		// The image is of another distribution, whose keys apt finds among its own.
+		// The image is of another distribution. apt finds that distribution's keys among its own.
 		source = "deb " + i.args.AptSource + "\n"
 		config += `Dir::Etc::trustedparts "/etc/apt/trusted.gpg.d";` + "\n"
 	}

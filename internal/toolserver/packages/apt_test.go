@@ -112,7 +112,7 @@ func TestInstallAptKeys(t *testing.T) {
 	}
 }
 
-// apt gives the proxy the token, and knows the source by the certificates of the call.
+// apt sends the token to the proxy, and verifies the source by the certificates of the call.
 func TestInstallAptThroughTheProxy(t *testing.T) {
 	needs(t, "apt-get", "--version")
 	index := debianIndex("/nowhere")

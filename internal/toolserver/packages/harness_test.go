@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sandbox is the folders of a sandbox and, while it is started, what runs programs in it.
+// sandbox is the folders of a sandbox and, while it is started, the runner of its programs.
 type sandbox struct {
 	t         *testing.T
 	workspace string
@@ -54,7 +54,7 @@ type sandbox struct {
 	stop     func()
 }
 
-// stoppedSandbox makes a sandbox. Whoever runs programs ends every process below the test that belongs to no call of it: tests that start
+// stoppedSandbox makes a sandbox. A runner of programs ends every process below the test that belongs to no call of it: tests that start
 // one must not be parallel.
 func stoppedSandbox(t *testing.T) *sandbox {
 	t.Helper()

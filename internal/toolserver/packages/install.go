@@ -30,7 +30,7 @@ const (
 	installTimeout = 10 * time.Minute
 	// installDir is the folder in the workspace for the time of the installation.
 	installDir = workspace.OwnDir + "/install"
-	// maxLog is the most that is kept of what a program prints, maxWhy what is told of it.
+	// maxLog is the most that is retained of a program's output, maxWhy the most of it that an error shows.
 	maxLog = 64 << 10
 	maxWhy = 1500
 )
@@ -65,7 +65,7 @@ type installation struct {
 	// dir is installDir, absolute.
 	dir string
 	env []string
-	// names are those of what was installed.
+	// names are those of the installed packages.
 	names []string
 }
 
@@ -78,8 +78,8 @@ func notInstalled(format string, args ...any) error {
 	return &failure{toolapi.CodeInstallFailed, fmt.Sprintf(format, args...)}
 }
 
-// install installs packages and packs them into toolapi.InstallArchive. Whatever was there goes, so that a call that is made
-// again does the same again.
+// install installs packages and packs them into toolapi.InstallArchive. It first removes the results of an earlier call, so that a repeated
+// call does the same again.
 func (t *Installer) install(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.InstallArgs
 	if bad := tool.Decode(j.Args, &args, installUsage); bad != nil {
@@ -93,7 +93,7 @@ func (t *Installer) install(ctx context.Context, j tool.Job) toolapi.Result {
 	w := t.programs.Workspace
 	i := &installation{p: t.programs, keyring: t.keyring, job: j, args: args, dir: filepath.Join(w.Dir, installDir)}
 	archive, err := i.install(ctx)
-	_ = w.Root.RemoveAll(installDir) // What is left takes room, and no more.
+	_ = w.Root.RemoveAll(installDir) // Remains only take space.
 	if err != nil {
 		return i.failed(ctx, err)
 	}
@@ -118,7 +118,7 @@ func (i *installation) failed(ctx context.Context, err error) toolapi.Result {
 
 var installable = regexp.MustCompile(`^[A-Za-z0-9@][^\s\x00]*$`)
 
-// check says what is wrong with the arguments. Nothing of them may be taken for an option.
+// check describes a problem with the arguments. No argument may be mistaken for an option.
 func check(args toolapi.InstallArgs) string {
 	for _, kind := range []struct {
 		name, source string
@@ -163,7 +163,7 @@ func (i *installation) install(ctx context.Context) (packed, error) {
 	return i.pack(ctx)
 }
 
-// out is the folder that is packed, and what follows is below it.
+// out is the folder that is packed, or a path below it.
 func (i *installation) out(sub ...string) string {
 	return filepath.Join(append([]string{i.dir, "out"}, sub...)...)
 }
@@ -230,7 +230,7 @@ func (i *installation) npm(ctx context.Context) error {
 	args := []string{
 		"install", "--prefix", i.out(), "--registry", i.args.NPMRegistry, "--ignore-scripts", "--no-save", "--no-package-lock", "--no-audit", "--no-fund",
 		"--no-progress", "--no-update-notifier", "--loglevel=error", "--git=/bin/false", "--cache", filepath.Join(i.dir, "tmp", "npm"),
-		// npm wants two files that it can tell apart, and need not find them.
+		// npm requires two different paths here, and the files need not exist.
 		"--userconfig", filepath.Join(home, "npmrc"), "--globalconfig", filepath.Join(home, "npmrc-global"), "--",
 	}
 	if err := i.run(ctx, "npm", append(args, i.args.NPM...)); err != nil {
@@ -239,7 +239,7 @@ func (i *installation) npm(ctx context.Context) error {
 	return i.nameNPM()
 }
 
-// pip installs wheels into out/python: a package that has to be built would run what it brings.
+// pip installs wheels into out/python: a package that has to be built would run its own code.
 func (i *installation) pip(ctx context.Context) error {
 	if len(i.args.Pip) == 0 {
 		return nil
@@ -290,12 +290,12 @@ func (l *lastText) Write(p []byte) (int, error) {
 }
 
 var (
-	// complaints begin the lines in which npm, pip and apt say what is wrong; chatter is what npm adds to them.
+	// complaints begin the error lines of npm, pip and apt; chatter is noise that npm adds to them.
 	complaints = regexp.MustCompile(`^(npm (ERR!|error) |ERROR: |E: |dpkg-deb: error: |No module named )`)
 	chatter    = regexp.MustCompile(`^npm (ERR!|error) (A complete log|Log files were not|    |$)`)
 )
 
-// whyFailed picks from what a program printed why it failed.
+// whyFailed extracts the reason of a failure from a program's output.
 func whyFailed(log string) string {
 	var said []string
 	for line := range strings.Lines(log) {
@@ -323,7 +323,7 @@ func (i *installation) pack(ctx context.Context) (packed, error) {
 	}
 	archive, err := pack(ctx, out, file)
 	if err = errors.Join(err, file.Close()); err != nil {
-		_ = root.Remove(toolapi.InstallArchive) // The error that led here says more.
+		_ = root.Remove(toolapi.InstallArchive) // The error that led here is more useful.
 		return packed{}, err
 	}
 	return archive, nil

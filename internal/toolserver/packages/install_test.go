@@ -31,7 +31,7 @@ func needs(t *testing.T, program string, args ...string) {
 	}
 }
 
-// install installs packages, and gives what a Pod has of them when they are unpacked.
+// install installs packages, and returns the content that a Pod has of them after unpacking.
 func (s *sandbox) install(args toolapi.InstallArgs) (toolapi.Result, toolapi.InstallResult, unpacking) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
@@ -185,7 +185,7 @@ func TestInstallWithoutPrograms(t *testing.T) {
 	}
 }
 
-// What is being installed ends with its call, and with the server.
+// An installation ends with its call, and with the server.
 func TestInstallCancelled(t *testing.T) {
 	s := installing(t)
 	programs := t.TempDir()

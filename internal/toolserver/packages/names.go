@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// maxNames is how many names are told of what was installed, and maxName how long one is.
+	// maxNames is how many names of installed packages are reported, and maxName how long one is.
 	maxNames = 100
 	maxName  = 100
-	// maxLockBytes is the most that npm's list of what it installed is read of.
+	// maxLockBytes is the most that is read of npm's list of installed packages.
 	maxLockBytes = 16 << 20
 )
 
-// name notes what was installed.
+// name records an installed package.
 func (i *installation) name(kind, name, version string) {
 	if len(i.names) < maxNames {
 		i.names = append(i.names, plaintext.First(text.Printable(kind+" "+name+"@"+version), maxName))
 	}
 }
 
-// nameNPM reads the list that npm keeps of what it installed. There is none if it was nothing.
+// nameNPM reads npm's list of installed packages. There is none if npm installed nothing.
 func (i *installation) nameNPM() error {
 	file, err := i.p.Workspace.Root.Open(path.Join(installDir, "out", toolapi.PackagesNPM, ".package-lock.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func (i *installation) nameNPM() error {
 	return nil
 }
 
-// namePip reads the names of the folders in which packages say what they are.
+// namePip reads the names of the metadata folders of packages.
 func (i *installation) namePip() error {
 	infos, err := fs.Glob(i.p.Workspace.Root.FS(), path.Join(installDir, "out", toolapi.PackagesPip, "*.dist-info"))
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 	packedProgram = 0o755
 )
 
-// errTooLarge is what packing and unpacking give over toolapi.MaxPackedBytes and the limits beside it.
+// errTooLarge is the error of packing and unpacking over toolapi.MaxPackedBytes and the limits beside it.
 var errTooLarge = errors.New("the packages are too large")
 
 func tooManyEntries() error {
@@ -50,8 +50,8 @@ type packed struct {
 	size   int64
 }
 
-// pack writes an archive of what is in a folder to a file. The same files give the same bytes, whenever they were made and
-// by whom. What is neither a file nor a folder is left out, and so is a symbolic link that leads out of the folder.
+// pack writes an archive of a folder's content to a file. The same files produce the same bytes, independent of their owner and their
+// times. Entries that are neither a file nor a folder are omitted, and so is a symbolic link that leads out of the folder.
 func pack(ctx context.Context, from *os.Root, to io.Writer) (packed, error) {
 	sum := sha256.New()
 	out := &limitedWriter{to: io.MultiWriter(to, sum), left: toolapi.MaxPackedBytes}
@@ -79,7 +79,7 @@ type packer struct {
 	bytes   int64
 }
 
-// add adds what the walk finds, which is in the order of the names.
+// add adds the entries of the walk, which is in the order of the names.
 func (p *packer) add(name string, e fs.DirEntry, err error) error {
 	switch {
 	case err != nil:

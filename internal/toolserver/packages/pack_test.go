@@ -25,7 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// treeOf is what is below a folder: modes, and contents or where links lead.
+// treeOf is everything below a folder: modes, and contents or the targets of links.
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -61,7 +61,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// What is packed is the same whenever and in whatever order it was made, and is what is unpacked.
+// The archive is the same whenever and in whatever order its files were made, and unpacks to the same files.
 func TestPackAndUnpack(t *testing.T) {
 	t.Parallel()
 	var archives [][]byte
@@ -81,7 +81,7 @@ func TestPackAndUnpack(t *testing.T) {
 		}
 		for i := range made {
 			at := i
-			if n == 1 && i > 0 { // The other way round, but for the folder.
+			if n == 1 && i > 0 { // The other way round, except for the folder.
 				at = len(made) - i
 			}
 			if err := made[at](); err != nil {
@@ -114,7 +114,7 @@ func TestPackAndUnpack(t *testing.T) {
 		"node_modules": "drwxr-xr-x", "node_modules/.bin": "drwxr-xr-x", "node_modules/a.js": "-rw-r--r-- a", "node_modules/b.js": "-rwxr-xr-x #!b",
 		"node_modules/.bin/b": "-> ../b.js", "node_modules/self": "-> .",
 	}
-	for range 2 { // The second time over what is there.
+	for range 2 { // The second time over the existing files.
 		if code, said := u.run(content); code != 0 || said != "" {
 			t.Fatalf("status %d: %s", code, said)
 		}

@@ -48,13 +48,13 @@ func startRelay(ctx context.Context, upstream string) (*relay, error) {
 	return r, nil
 }
 
-// address is what npm is told.
+// address is the proxy address for npm.
 func (r *relay) address() string { return "http://" + r.listener.Addr().String() }
 
 // close ends all tunnels and waits.
 func (r *relay) close() {
 	r.cancel()
-	_ = r.listener.Close() // Nobody else has closed it.
+	_ = r.listener.Close() // It is closed nowhere else.
 	r.running.Wait()
 }
 
@@ -68,7 +68,7 @@ func (r *relay) serve() {
 	}
 }
 
-// tunnel sends one CONNECT on. What the egress proxy answers goes back as it is.
+// tunnel forwards one CONNECT. The answer of the egress proxy is returned unchanged.
 func (r *relay) tunnel(client net.Conn) {
 	defer client.Close()
 	stop := context.AfterFunc(r.ctx, func() { _ = client.Close() })

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// proxyTo is the address of a proxy in which all tunnels lead to one host, for who has the token.
+// proxyTo is the address of a proxy in which all tunnels lead to one host, for clients with the token.
 func proxyTo(t *testing.T, host, token string) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func answer(client *http.Client, req *http.Request) string {
 	return string(body)
 }
 
-// TestRelayRefuses holds what is no tunnel, and that the end of its context ends a tunnel that says nothing.
+// TestRelayRefuses checks that the relay refuses other requests than tunnels, and that the end of its context ends a silent tunnel.
 func TestRelayRefuses(t *testing.T) {
 	t.Parallel()
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -41,10 +41,9 @@ const (
 //
 //	--sha256 HEX FROM TO
 //
-// FROM is a folder with the parts of the archive in files 0000, 0001 and so on, TO an existing folder, whose content is
-// replaced. Nothing is written unless the parts together have that SHA-256, and nothing is left unless all of the archive
-// is what an archive of packages may be: where it came from is not to be trusted. What is wrong is told to out in one line;
-// the exit status is 1 then, and 2 for arguments that are not these.
+// FROM is a folder with the parts of the archive in files 0000, 0001 and so on, TO an existing folder, whose content is replaced. Nothing
+// is written unless the parts together have that SHA-256. Nothing is left unless the whole archive is valid as an archive of packages: its
+// origin is not trusted. A problem is written to out in one line; the exit status is 1 then, and 2 for invalid arguments.
 func Unpack(args []string, out io.Writer) int {
 	flags := flag.NewFlagSet(UnpackVerb, flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -76,7 +75,7 @@ func unpack(from, to, sum string) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	// A Pod that is started again has what was unpacked before, or a part of it.
+	// A Pod that is started again has the files that were unpacked before, or a part of them.
 	if err := empty(root); err != nil {
 		return err
 	}
@@ -131,7 +130,7 @@ func empty(root *os.Root) error {
 	return nil
 }
 
-// unpacker writes what is in an archive.
+// unpacker writes the content of an archive.
 type unpacker struct {
 	to      *os.Root
 	entries int
@@ -223,7 +222,7 @@ func (u *unpacker) write(name string, h *tar.Header, content io.Reader) error {
 	}
 	_, err = io.Copy(file, content)
 	if err == nil {
-		err = file.Chmod(mode) // Whatever the umask is.
+		err = file.Chmod(mode) // Independent of the umask.
 	}
 	return errors.Join(err, file.Close())
 }

@@ -78,7 +78,7 @@ func newUnpacking(t *testing.T, parts ...[]byte) unpacking {
 	return u
 }
 
-// run returns the exit status and what was said.
+// run returns the exit status and the output.
 func (u unpacking) run(content []byte) (int, string) {
 	sum := sha256.Sum256(content)
 	var said bytes.Buffer
@@ -142,7 +142,7 @@ func TestUnpackHostile(t *testing.T) {
 	}
 }
 
-// A stream that says less than it holds ends at the limit and not with the disk.
+// A stream whose content exceeds its announced size ends at the limit and not with a full disk.
 func TestUnpackBomb(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -191,7 +191,7 @@ func TestUnpackModes(t *testing.T) {
 	}
 }
 
-// Parts that are not the archive write nothing, and remove nothing of what is there.
+// Parts that are not the archive write nothing, and remove no existing file.
 func TestUnpackWrongParts(t *testing.T) {
 	t.Parallel()
 	good := archiveOf(t, file("x", "1"))

@@ -12,13 +12,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 )
 
-// Misfit says that a hunk does not fit, with what the file has instead.
+// Misfit is a hunk that does not fit, with the lines that the file has instead.
 type Misfit struct {
 	hunk *Hunk
 	why  string
 }
 
-// Error returns sentences for who wrote the patch.
+// Error returns sentences for the author of the patch.
 func (m *Misfit) Error() string {
 	where := fmt.Sprintf("line %d of the patch", m.hunk.line)
 	if m.hunk.header != "" {
@@ -27,9 +27,9 @@ func (m *Misfit) Error() string {
 	return fmt.Sprintf("hunk %d (%s) does not fit: %s", m.hunk.number, where, m.why)
 }
 
-// Apply returns the content with the hunks applied: all of them, or an error. Each goes to its own line, or to the only other
-// place where it fits. The notes tell where the hunks went whose place the patch does not say. An error is a Misfit, or that
-// of the context, at which the search for places ends.
+// Apply returns the content with the hunks applied: all of them, or an error. Each is applied at its own line, or at the only other
+// position where it fits. The notes report the positions of hunks that have none in the patch. An error is a Misfit, or that of the
+// context, which ends the search for positions.
 func Apply(ctx context.Context, content string, hunks []Hunk) (changed string, notes []string, err error) {
 	f := fitting{search: search{lines: textlines.Split(content)}}
 	f.newline, f.end = lineEnds(content, hunks)
@@ -57,11 +57,11 @@ type fitting struct {
 	behind int
 }
 
-// place is where a hunk goes: its lines take the place of old lines from at on, which is counted from 0.
+// place is the position of a hunk: its lines replace old lines from at on, which is counted from 0.
 type place struct {
 	hunk    *Hunk
 	at, old int
-	// loose reports that the lines are the same but for what loosely leaves out.
+	// loose is true if the lines are the same except for the details that loosely ignores.
 	loose bool
 }
 
@@ -77,7 +77,7 @@ func (p place) note() string {
 	return ""
 }
 
-// place finds where a hunk goes.
+// place finds the position of a hunk.
 func (f *fitting) place(ctx context.Context, h *Hunk) (place, error) {
 	old := f.oldLines(h)
 	p := place{hunk: h, old: len(old)}
@@ -121,15 +121,15 @@ func (f *fitting) oldLines(h *Hunk) []string {
 	return old
 }
 
-// findLoosely looks for a hunk that was written from memory in a file that differs from it in what cannot be seen.
+// findLoosely looks for a hunk that was written from memory in a file that differs from it only in invisible details.
 func (f *fitting) findLoosely(ctx context.Context, h *Hunk) (found []int, ok bool, err error) {
 	loose := fitting{search: search{lines: f.looseLines(), old: loosely(f.old), free: f.free}, places: f.places, behind: f.behind}
 	found, _, err = loose.find(ctx, h)
 	return found, len(found) > 0, err
 }
 
-// find finds the places where a hunk could go, and the lines of the file that its header names. Of the places of a hunk that
-// does not say its line it gives one if only that one is behind the hunk before.
+// find finds the positions where a hunk could go, and the lines of the file that its header names. For a hunk without a line number it
+// returns a single position if only that one is behind the hunk before.
 func (f *fitting) find(ctx context.Context, h *Hunk) (found, above []int, err error) {
 	if last := len(f.lines) - len(f.old); h.atEnd && last >= 0 && f.fits(last) {
 		return []int{last}, nil, nil
@@ -151,7 +151,7 @@ func (f *fitting) find(ctx context.Context, h *Hunk) (found, above []int, err er
 	return found, above, err
 }
 
-// ambiguous says where a hunk could go.
+// ambiguous lists where a hunk could go.
 func ambiguous(h *Hunk, found []int) string {
 	numbers := make([]int, len(found))
 	for i, at := range found {
@@ -165,7 +165,7 @@ func ambiguous(h *Hunk, found []int) string {
 		textlines.List(numbers), numbers[0], old, numbers[0], made)
 }
 
-// notBelow says where the lines of a hunk are if they are not below the lines that its header names.
+// notBelow describes where the lines of a hunk are if they are not below the lines that its header names.
 func (f *fitting) notBelow(ctx context.Context, above []int) string {
 	header := fmt.Sprintf("the line of its header is line %d of the file, and its other lines are not below it: ", above[0]+1)
 	found, err := f.everywhere(ctx)
@@ -178,7 +178,7 @@ func (f *fitting) notBelow(ctx context.Context, above []int) string {
 	return header + fmt.Sprintf("they are at the lines %s. Correct the header.", textlines.List(found))
 }
 
-// placeAdded finds the place of a hunk that has no line of the file.
+// placeAdded finds the position of a hunk that has no line of the file.
 func (f *fitting) placeAdded(ctx context.Context, h *Hunk) (int, error) {
 	if len(f.lines) == 0 {
 		return 0, nil
@@ -208,7 +208,7 @@ func (f *fitting) placeAdded(ctx context.Context, h *Hunk) (int, error) {
 	return at, nil
 }
 
-// checkAdded says why lines cannot be added behind the line at.
+// checkAdded returns an error if lines cannot be added behind the line at.
 func (f *fitting) checkAdded(h *Hunk, at int) error {
 	switch {
 	case at == 0:
@@ -251,7 +251,7 @@ func freeOf(taken []place, at, n int) bool {
 	return true
 }
 
-// write returns the file with the hunks at their places.
+// write returns the file with the hunks at their positions.
 func (f *fitting) write() string {
 	slices.SortStableFunc(f.places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	w := writer{end: f.end}
@@ -292,8 +292,8 @@ func (w *writer) write(all ...string) {
 	}
 }
 
-// lineEnds converts the lines of hunks to the line ends of the file, if all of the file's are alike and all of the hunks' are the
-// other kind: a model, and a patch that went through an editor, seldom keep them. end is that of the file.
+// lineEnds converts the lines of hunks to the line ends of the file. It does so if all ends of the file are alike and all ends of the hunks
+// are of the other kind. A model, and a patch that went through an editor, seldom retain line ends. end is that of the file.
 func lineEnds(content string, hunks []Hunk) (newline func(string) string, end string) {
 	ends, returns := strings.Count(content, "\n"), strings.Count(content, "\r\n")
 	patchEnds, patchReturns := 0, 0

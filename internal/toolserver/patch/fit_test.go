@@ -134,7 +134,7 @@ func TestApplyByContextFails(t *testing.T) {
 	}
 }
 
-// FuzzApply: what a patch does to a text is what its hunks say, and lines that no hunk names stay as they are.
+// FuzzApply: a patch changes a text exactly as its hunks require, and lines that no hunk names stay as they are.
 func FuzzApply(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"--- f\n+++ f\n@@ -1 +1 @@\n-a\n+b\n", "a\nc\n"}, {"--- f\n+++ f\n@@ -1,0 +2 @@\n+b\n", "a\nc\n"},

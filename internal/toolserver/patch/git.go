@@ -4,8 +4,8 @@ package patch
 
 import "strings"
 
-// gitHeader reads the header that git diff writes. It is read to its end even if it has a problem: the rest of it would be
-// taken for the header of another file.
+// gitHeader reads the header that git diff writes. It is read to its end even if it has a problem: its remainder would be taken for the
+// header of another file.
 func (r *reader) gitHeader() {
 	g := gitHeader{line: strings.TrimRight(r.line(0)[len("diff --git "):], "\r\n")}
 	begin := r.at
@@ -34,7 +34,7 @@ func (r *reader) gitHeader() {
 	r.add(f)
 }
 
-// gitHeader is what the lines of such a header say.
+// gitHeader is the content of such a header.
 type gitHeader struct {
 	line                     string // names of the first line
 	old, made                string // of --- and +++
@@ -115,7 +115,7 @@ func plainOrQuoted(text string) (string, error) {
 	return text, nil
 }
 
-// file says what the header means.
+// file interprets the header.
 func (g *gitHeader) file() (*File, error) {
 	if g.from != "" || g.to != "" {
 		return g.moved()
@@ -151,8 +151,8 @@ func (g *gitHeader) moved() (*File, error) {
 	return &File{From: g.from, To: g.to, Copied: g.copied}, nil
 }
 
-// names are the names of both sides without prefixes. One that is not there is that of the other side, and the first line
-// tells which prefixes there are.
+// names are the names of both sides without prefixes. A missing name is that of the other side, and the first line determines which
+// prefixes there are.
 func (g *gitHeader) names() (from, to string, err error) {
 	firstFrom, firstTo, err := namesOfGitLine(g.line)
 	switch from, to = g.old, g.made; {
@@ -173,7 +173,7 @@ func (g *gitHeader) names() (from, to string, err error) {
 	return from, to, nil
 }
 
-// namesOfGitLine takes the two names apart that follow "diff --git". They are the same but for their prefixes.
+// namesOfGitLine takes the two names apart that follow "diff --git". They are the same except for their prefixes.
 func namesOfGitLine(line string) (from, to string, err error) {
 	unknown := unclearf("the names in \"diff --git %s\" cannot be told apart. Write the lines \"--- a/PATH\" and \"+++ b/PATH\" after it.", shownName(line))
 	if strings.HasPrefix(line, `"`) {

@@ -16,15 +16,14 @@ type Hunk struct {
 	// number counts the hunks of a file from 1, line is that of its header in the patch.
 	number, line int
 	header       string
-	// first is the line where it says it belongs, counted from 1, or the line behind which lines are added; -1 if it does
-	// not say.
+	// first is the line of the hunk in its header, counted from 1, or the line behind which lines are added; -1 if there is none.
 	first int
-	// sections are lines above the hunk that narrow its place down, the outermost first.
+	// sections are lines above the hunk that narrow its position down, the outermost first.
 	sections []string
-	// byContext reports that the place is found by its lines, and that these were written from memory: blanks at their
-	// ends do not count, and neither does the newline at the end of the file.
+	// byContext is true if the position is found by the hunk's lines, and if these were written from memory. Then blanks at their ends do not
+	// count, and neither does the newline at the end of the file.
 	byContext bool
-	// atEnd reports that the hunk says it is at the end of the file, appends that it is there if nothing says where.
+	// atEnd is true if the hunk is marked as being at the end of the file, appends if it is there in the absence of any position.
 	atEnd, appends bool
 	lines          []line
 }
@@ -32,7 +31,7 @@ type Hunk struct {
 // line is a line of a hunk.
 type line struct {
 	op   byte   // ' ' stays, '-' goes, '+' comes
-	text string // with its newline, but for the last line of a file without one
+	text string // with its newline, except for the last line of a file without one
 }
 
 // counts returns how many lines the hunk has of the file before, of the file after, and of both.
@@ -52,14 +51,14 @@ func countLines(all []line) (old, made, kept int) {
 	return old, made, kept
 }
 
-// head is what the header of a hunk says.
+// head is the content of a hunk's header.
 type head struct {
 	numbered         bool
 	first, old, made int
 	section          string
 }
 
-// headNumbers has numbers that fit into an int with room to add to them.
+// headNumbers has numbers that are small enough to be added to in an int.
 var headNumbers = regexp.MustCompile(`^@@ *-([0-9]{1,9})(?:,([0-9]{1,9}))? +\+([0-9]{1,9})(?:,([0-9]{1,9}))?(?: *@@|\s*$)`)
 
 // readHead reads a line that begins with @@. Text without a letter ("@@ ... @@") names no line of the file.
@@ -83,13 +82,13 @@ func readHead(text string) head {
 	return head{numbered: true, first: number(numbers[1]), old: number(numbers[2]), made: number(numbers[4])}
 }
 
-// hunk reads the hunk whose header is the current line. Where the counts of the header are those of the lines, they say
-// where it ends, so that a line of it may look like a header. Otherwise it ends where its lines do.
+// hunk reads the hunk whose header is the current line. If the counts of the header match the lines, they determine where it ends, so that
+// a line of it may look like a header. Otherwise it ends where its lines do.
 func (r *reader) hunk() error {
 	f := r.current()
 	h := Hunk{number: len(f.Hunks) + 1, line: r.at + 1, header: textlines.Shown(r.line(0)), first: -1, byContext: true, appends: r.v4a}
 	said := readHead(r.line(0))
-	for r.at++; !said.numbered && strings.HasPrefix(r.line(0), "@@"); r.at++ { // One line after the other narrows the place down.
+	for r.at++; !said.numbered && strings.HasPrefix(r.line(0), "@@"); r.at++ { // One line after the other narrows the position down.
 		h.sections = appendSection(h.sections, said.section)
 		said = readHead(r.line(0))
 	}
@@ -163,7 +162,7 @@ func (r *reader) counted(said head) (end int, ok bool) {
 	if i < len(r.lines) && strings.HasPrefix(r.lines[i], `\ `) {
 		i++
 	}
-	// A line that begins like a header is told of there, if it is none.
+	// The caller reports a line that begins like a header, but is not one.
 	goesOn := i < len(r.lines) && isHunkLine(r.lines[i]) && !strings.HasPrefix(r.lines[i], "--- ") && !strings.HasPrefix(r.lines[i], "+++ ")
 	return i, !goesOn
 }
@@ -177,7 +176,7 @@ func (r *reader) uncounted() (end int, err error) {
 		case strings.ContainsAny(text[:1], "+- "), strings.HasPrefix(text, `\ `):
 			end = i + 1
 		case r.changesAfter(i):
-			// To leave the rest out would apply half of the hunk.
+			// Omitting the remainder would apply half of the hunk.
 			found, _ := readLines(r.lines[r.at:i], false)
 			old, made, _ := countLines(found)
 			r.at = i

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package patch reads the patches that people, programs and models write, and applies them to texts: unified diffs as diff
-// and git print them, and V4A, the format of apply_patch that begins with "*** Begin Patch". It does no I/O. A model writes a patch from memory, so the lines
-// of a hunk decide, and not the numbers before them: counts may be wrong, and numbers missing.
+// Package patch reads the patches that people, programs and models write, and applies them to texts. It reads unified diffs as diff and git
+// print them, and V4A, the format of apply_patch that begins with "*** Begin Patch". It does no I/O. A model writes a patch from memory, so
+// the lines of a hunk decide, and not the numbers before them: counts may be wrong, and numbers missing.
 //
-// The cost of reading a patch is linear in its size. That of applying one grows with the product of its lines and those of
-// the file, so Apply looks at its context.
+// The cost of reading a patch is linear in its size. The cost of applying one grows with the product of its lines and those of the file, so
+// Apply checks its context.
 package patch
 
 import (
@@ -18,7 +18,7 @@ import (
 // DevNull stands in the header of a diff for a file that is not there.
 const DevNull = "/dev/null"
 
-// File is what a patch says about one file.
+// File is the part of a patch about one file.
 type File struct {
 	// From and To are its paths before and after, as the patch has them; "" means that there is no file.
 	From, To string
@@ -26,9 +26,9 @@ type File struct {
 	Copied bool
 	// Executable is for a new file.
 	Executable bool
-	// Replaces reports that To may be there already; what it has then goes.
+	// Replaces is true if To may exist already; its former content is lost.
 	Replaces bool
-	// Deletes reports that From goes whatever it has. Hunks is empty then.
+	// Deletes is true if From is removed, whatever its content. Hunks is empty then.
 	Deletes bool
 	Hunks   []Hunk
 	// Problem is why this part of the patch cannot be applied, nil if it can. Other parts are not touched by it.
@@ -70,9 +70,8 @@ func (f *File) MakesFile() bool {
 	return old == 0
 }
 
-// Parse reads a patch of any number of files. What comes before and between the parts is left out. The error, in sentences
-// for who wrote the patch, is for a patch of which it is not clear which lines belong to which file. What is wrong with one
-// file alone is in its Problem.
+// Parse reads a patch of any number of files. Text before and between the parts is ignored. It returns an error, in sentences for the
+// author of the patch, if it is unclear which lines belong to which file. A problem with one file alone is in its Problem.
 func Parse(text string) ([]*File, error) {
 	r := &reader{lines: textlines.Split(text)}
 	r.v4a = r.isV4A()
@@ -95,7 +94,7 @@ func Parse(text string) ([]*File, error) {
 	return r.files, nil
 }
 
-// unclear is what is wrong in a patch, in sentences for who wrote it.
+// unclear is the problem with a patch, in sentences for its author.
 type unclear string
 
 func (u unclear) Error() string { return string(u) }
@@ -116,7 +115,7 @@ type reader struct {
 	v4a bool
 	// ended reports that an "*** End Patch" was read.
 	ended bool
-	// skipping reports that the last file has a problem, so that its hunks are left out.
+	// skipping is true if the last file has a problem, so that its hunks are ignored.
 	skipping bool
 }
 
@@ -141,7 +140,7 @@ func (r *reader) add(f *File) {
 // current is the file that hunks belong to.
 func (r *reader) current() *File { return r.files[len(r.files)-1] }
 
-// fail sets what is wrong with the current file.
+// fail sets the problem of the current file.
 func (r *reader) fail(err error) {
 	r.current().Problem = err
 	r.skipping = true

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is wrong with one file is told of that file, and the others are read.
+// A problem with one file is reported for that file, and the others are read.
 func TestProblemsAreOfOneFile(t *testing.T) {
 	const good = "--- a/good\n+++ b/good\n@@ -1 +1 @@\n-a\n+b\n"
 	for name, test := range map[string]struct{ part, file, want string }{

@@ -40,7 +40,7 @@ func (s *search) fits(at int) bool {
 	return slices.Equal(s.lines[at:at+len(s.old)], s.old) && s.free(at)
 }
 
-// below finds the first place below each of some lines, which are in their order.
+// below finds the first position below each of some lines, which are in their order.
 func (s *search) below(ctx context.Context, above []int) (places []int, err error) {
 	for _, line := range above {
 		if n := len(places); n > 0 && line <= places[n-1] {
@@ -55,8 +55,8 @@ func (s *search) below(ctx context.Context, above []int) (places []int, err erro
 	return places, nil
 }
 
-// sections finds the lines of a file that the header of a hunk names, the last of its lines below the ones before. None are
-// found if one of them is not in the file: models write into a header what describes the place, too.
+// sections finds the lines of a file that the header of a hunk names, the last of its lines below the ones before. It finds none if one of
+// them is not in the file: models also write descriptions of the position into a header.
 func (s *search) sections(ctx context.Context, names []string) (above []int, err error) {
 	for i, name := range names {
 		found := sectionLines(s.lines, name)
@@ -73,8 +73,8 @@ func (s *search) sections(ctx context.Context, names []string) (above []int, err
 	return above, nil
 }
 
-// sectionLines finds the lines that are the same as the name, but for white space around it. If there are none, those that
-// begin with it, then those that have it anywhere: git cuts the names of functions off, and models leave their arguments out.
+// sectionLines finds the lines that are the same as the name, except for white space around it. If there are none, those that begin with
+// it, then those that have it anywhere: git cuts the names of functions off, and models leave their arguments out.
 func sectionLines(all []string, name string) []int {
 	var same, begin, have []int
 	for i, line := range all {
@@ -114,8 +114,8 @@ func following(found, above []int) []int {
 	return next
 }
 
-// loosely leaves out of lines what a model cannot see or does not write: white space at their ends, and the kinds of quotes,
-// dashes and spaces that look like those of ASCII.
+// loosely removes from lines the details that a model cannot see or does not write. These are white space at their ends, and the kinds of
+// quotes, dashes and spaces that look like those of ASCII.
 func loosely(all []string) []string {
 	loose := make([]string, len(all))
 	for i, line := range all {
@@ -132,18 +132,18 @@ var plainPunctuation = strings.NewReplacer(
 )
 
 const (
-	// maxFits is how many places are enough to say that there are many.
+	// maxFits is how many positions are enough to report that there are many.
 	maxFits = 100
-	// costOfFit is what it takes to judge one, in lines compared.
+	// costOfFit is the cost of judging one, in lines compared.
 	costOfFit = 1 << 12
 )
 
-// everywhere finds the places where the lines fit, or more than maxFits of them.
+// everywhere finds the positions where the lines fit, or more than maxFits of them.
 func (s *search) everywhere(ctx context.Context) (found []int, err error) {
 	return s.from(ctx, 0, maxFits+1)
 }
 
-// from finds the first places from a line on where the lines fit, as many as limit.
+// from finds the first positions from a line on where the lines fit, as many as limit.
 func (s *search) from(ctx context.Context, first, limit int) (found []int, err error) {
 	work := 0
 	for at := first; at < len(s.lines); at++ {
@@ -172,7 +172,7 @@ func (s *search) from(ctx context.Context, first, limit int) (found []int, err e
 	return found, nil
 }
 
-// difference says what the file has instead of the lines. own is where they should be.
+// difference describes what the file has instead of the lines. own is where they should be.
 func (s *search) difference(own int) string {
 	if at, ok := s.spaced(); ok {
 		return fmt.Sprintf("it would fit at line %d but for white space. The file has there:\n%s", at+1, textlines.Excerpt(s.lines, at+1, at+len(s.old)))
@@ -196,7 +196,7 @@ func (s *search) difference(own int) string {
 		textlines.Shown(wants), at+same+1, textlines.Shown(has), textlines.Excerpt(s.lines, at+same+1-around, at+same+1+around))
 }
 
-// spaced finds the first place where the lines fit but for white space.
+// spaced finds the first position where the lines fit if white space is ignored.
 func (s *search) spaced() (at int, ok bool) {
 	bare := func(lines []string) string {
 		var b strings.Builder
@@ -212,7 +212,7 @@ func (s *search) spaced() (at int, ok bool) {
 		return 0, false
 	}
 	at = strings.Count(lines[:i], "\n")
-	// A newline that one of the two has not is told in another way.
+	// A newline that only one of the two has is reported in another way.
 	return at, !slices.EqualFunc(s.lines[at:at+len(s.old)], s.old, func(a, b string) bool {
 		return strings.TrimSuffix(a, "\n") == strings.TrimSuffix(b, "\n")
 	})

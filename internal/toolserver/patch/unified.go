@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// nextDiff reads a header, a hunk, or a line that is neither. Which lines are headers is found out here, because names are
-// written in more ways than one: with the prefixes of git, with others, or without.
+// nextDiff reads a header, a hunk, or a line that is neither. It determines which lines are headers, because names are written in more ways
+// than one: with the prefixes of git, with others, or without.
 func (r *reader) nextDiff() error {
 	line := r.line(0)
 	begins := func(mark string) bool { return strings.HasPrefix(line, mark) }
@@ -33,7 +33,7 @@ func (r *reader) nextDiff() error {
 	case begins("GIT binary patch"), begins("Binary files ") && strings.HasSuffix(strings.TrimSpace(line), " differ"):
 		r.binary()
 	case len(r.files) > 0 && (begins("--- ") || begins("+++ ")):
-		// Which file the lines after it are for is unknown, and so is whether the hunk before it is whole.
+		// The file of the lines after it is unknown, and so is whether the hunk before it is complete.
 		return r.errorf("a file header is the two lines \"--- a/PATH\" and \"+++ b/PATH\", one after the other. " +
 			"If the line is of the hunk before it, the counts in the header of that hunk are too small.")
 	}
@@ -94,8 +94,8 @@ func plainFile(old, made string) (*File, error) {
 	return f, nil
 }
 
-// headerName is the path in a line "--- PATH" or "+++ PATH". never says that there is no such file: it is /dev/null, or
-// has the time with which diff -N says so.
+// headerName is the path in a line "--- PATH" or "+++ PATH". never is true if there is no such file: the path is /dev/null, or has the
+// timestamp with which diff -N marks that.
 func headerName(line string) (name string, never bool, err error) {
 	line = strings.TrimRight(line[len("--- "):], "\r\n")
 	if strings.HasPrefix(line, `"`) {
@@ -111,7 +111,7 @@ func headerName(line string) (name string, never bool, err error) {
 	return name, name == DevNull || err == nil && made.Unix() == 0, nil
 }
 
-// quotedName reads a name in the quotes that git puts around one with special characters, and gives what follows it.
+// quotedName reads a name in the quotes that git puts around one with special characters, and returns the text after it.
 func quotedName(text string) (name, rest string, err error) {
 	quoted, err := strconv.QuotedPrefix(text)
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 )
 
-// markerKind is what a line that begins with *** means in V4A, the format that models learned for apply_patch:
+// markerKind is the meaning of a line that begins with *** in V4A, the format that models learned for apply_patch:
 //
 //	*** Begin Patch
 //	*** Add File: PATH        every line of the file follows, after a +
@@ -109,7 +109,7 @@ func (r *reader) nextV4A() {
 	}
 }
 
-// between reads a line that is of no file. Before and after a patch there may be anything.
+// between reads a line that belongs to no file. Before and after a patch there may be anything.
 func (r *reader) between(m marker) {
 	outside := len(r.files) == 0 || r.ended
 	switch text := r.line(0); {
@@ -132,7 +132,7 @@ func (r *reader) addedFile() error {
 		if text[0] == '+' || strings.HasPrefix(text, `\ `) {
 			end = i + 1
 		} else if !isEmpty(text) {
-			break // between says what is wrong with it.
+			break // between returns the error.
 		}
 	}
 	h := Hunk{number: 1, line: r.at}
@@ -156,7 +156,7 @@ func (r *reader) updatedFile() error {
 		r.at++
 	}
 	if strings.HasPrefix(r.line(0), "--- ") && strings.HasPrefix(r.line(1), "+++ ") {
-		r.at += 2 // The header of a diff says nothing that the marker does not.
+		r.at += 2 // The header of a diff adds nothing to the marker.
 	}
 	for r.at < len(r.lines) {
 		text := r.line(0)

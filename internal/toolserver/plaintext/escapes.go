@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// maxEscape is the most bytes of one escape sequence. What goes on after it is text: a sequence that never ends must not hide the rest
+// maxEscape is the most bytes of one escape sequence. The bytes after them are text: a sequence that never ends must not hide the remainder
 // of an output.
 const maxEscape = 1 << 10
 
 const escape = 0x1b
 
-// escapeFilter takes the escape sequences of terminals out of a text: colours, titles, movements of the cursor. They tell a reader nothing, and
-// without their first byte they are noise between the words.
+// escapeFilter removes the escape sequences of terminals from a text: colours, titles, movements of the cursor. They are no information for
+// a reader, and without their first byte they are noise between the words.
 type escapeFilter struct {
 	in escapeState
 	// size is how many bytes the sequence has so far.
@@ -31,7 +31,7 @@ const (
 	inString  // ESC ] and the like, up to BEL or ESC \
 )
 
-// strip adds what is text of src to dst. A sequence may go on in the next src.
+// strip adds the text of src to dst. A sequence may go on in the next src.
 func (e *escapeFilter) strip(dst, src []byte) []byte {
 	for len(src) > 0 {
 		if e.in == inText {
@@ -78,7 +78,7 @@ func (e *escapeFilter) takes(b byte) bool {
 	return false
 }
 
-// begin takes in the byte that says which kind of sequence it is.
+// begin reads the byte that determines the kind of the sequence.
 func (e *escapeFilter) begin(b byte) bool {
 	switch {
 	case b == '[':
@@ -95,7 +95,7 @@ func (e *escapeFilter) begin(b byte) bool {
 	return true
 }
 
-// Seen is what can be said of an output before it was made clean.
+// Seen describes an output before it was cleaned.
 type Seen struct {
 	// total counts its bytes, and odd those that no text has.
 	total, odd int64
@@ -112,7 +112,7 @@ func (s *Seen) add(p []byte) {
 // them; compressed data, pictures and programs have more than a third.
 func (s *Seen) IsBinary() bool { return s.odd*3 > s.total }
 
-// Describe says what takes the place of a binary output.
+// Describe returns the replacement of a binary output.
 func (s *Seen) Describe() string {
 	return fmt.Sprintf("[the output is not shown: it is no UTF-8 text but %s, %d bytes; send it to a file, or through a program that makes text of it, "+
 		"such as base64, xxd or iconv]\n", binaryType(s.head), s.total)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plaintext makes text of what programs print: without escape sequences and control characters, in valid UTF-8, and cut between
-// runes.
+// Package plaintext converts the output of programs to text: without escape sequences and control characters, in valid UTF-8, and cut
+// between runes.
 package plaintext
 
 import (
@@ -14,19 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// Writer is a writer that passes text on: escape sequences of terminals are left out, and invalid UTF-8 and
-// control characters become U+FFFD, but for tab, newline and carriage return. Output is read by people on terminals, where those could hide
-// or fake lines.
+// Writer is a writer that passes text on. It removes escape sequences of terminals. Invalid UTF-8 and control characters become U+FFFD,
+// except for tab, newline and carriage return. People read the output on terminals, where those could hide or fake lines.
 type Writer struct {
 	// To gets the text.
 	To io.Writer
 	// cut is the beginning of a rune whose other bytes are still to come.
 	cut []byte
 	buf []byte
-	// plain has what is left of a piece without escape sequences.
+	// plain is a piece without its escape sequences.
 	plain   []byte
 	escapes escapeFilter
-	// Seen describes what was written so far, before it was made clean.
+	// Seen describes the bytes written so far, before they were cleaned.
 	Seen Seen
 }
 
@@ -43,7 +42,7 @@ func (c *Writer) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Close passes on what is left of a rune that was never completed.
+// Close passes on the incomplete rune at the end.
 func (c *Writer) Close() error {
 	var odd int
 	c.buf, _, odd = appendClean(c.buf[:0], c.cut, true)
@@ -53,8 +52,8 @@ func (c *Writer) Close() error {
 	return err
 }
 
-// appendClean adds the cleaned src to dst. Unless last is set, it stops before a rune that src cuts off and returns
-// that rest. odd counts the bytes that no text has.
+// appendClean adds the cleaned src to dst. Unless last is set, it stops before a rune that src cuts off and returns it as the remainder.
+// odd counts the bytes that no text has.
 func appendClean(dst, src []byte, last bool) (text, rest []byte, odd int) {
 	for {
 		n := 0
@@ -133,16 +132,16 @@ func EndLine(text string) string {
 	return text + "\n"
 }
 
-// SniffBytes is how much of the beginning of a content tells its media type.
+// SniffBytes is how much of the beginning of a content determines its media type.
 const SniffBytes = 512
 
-// Describe says what a content is that is not UTF-8 text, instead of showing it: its media type by its first bytes,
-// its size, and the hexadecimal sha256 of it all.
+// Describe describes a content that is not UTF-8 text, instead of showing it: its media type by its first bytes, its size, and the
+// hexadecimal sha256 of it all.
 func Describe(head []byte, size int64, sum string) string {
 	return fmt.Sprintf("%s, %d bytes, sha256 %s", binaryType(head), size, sum)
 }
 
-// binaryType is the media type of what is not UTF-8 text.
+// binaryType is the media type of a content that is not UTF-8 text.
 func binaryType(head []byte) string {
 	head = head[:min(len(head), SniffBytes)]
 	switch kind := http.DetectContentType(head); {

@@ -17,31 +17,32 @@ import (
 )
 
 const (
-	// heldTimeout is what a process that traces another one has to take notice of its end.
+	// heldTimeout is the time within which a tracer must take notice of the end of its process.
 	heldTimeout = time.Second
-	// maxTracers bounds how far it is asked who traces the tracers of a process.
+	// maxTracers bounds the search for the tracers of a process, their tracers, and so on.
 	maxTracers = 10
 
-	// What waitid waits for.
+	// Kinds of children to wait for with waitid.
 	anyChild = 0 // P_ALL
 	oneChild = 1 // P_PID
 
-	// How a child has ended, as waitid tells: CLD_EXITED, CLD_KILLED, CLD_DUMPED. What follows is no end.
+	// How a child has ended, in the codes of waitid: CLD_EXITED, CLD_KILLED, CLD_DUMPED. Higher codes do not mean an end.
 	lastEnd = 3
 
 	sysPidfdOpen = 434 // On all architectures that Go supports.
 )
 
-// childInfo is what the kernel tells of a child: its siginfo_t.
+// childInfo is the kernel's information about a child: its siginfo_t.
 type childInfo struct {
 	signal, errno, code int32
 	_                   [unsafe.Sizeof(uintptr(0))/4 - 1]int32 // The kernel aligns what follows to a pointer.
-	// pid is 0 if there is nothing to tell.
+	// pid is 0 if there is nothing to report.
 	pid int32
 	_   [28]int32
 }
 
-// ended reports whether the child has ended. A child that was stopped for a process that traces it is told of without being asked for.
+// ended reports whether the child has ended. The kernel also reports a child that was stopped for a process that traces it, without being
+// asked for.
 func (i *childInfo) ended() bool { return i.pid != 0 && i.code <= lastEnd }
 
 // waitID waits for a child and leaves its status to be taken, unless it is asked for stops alone.
@@ -77,9 +78,9 @@ func isZombie(pid int) bool {
 
 // AwaitZombie returns when the child has ended, without taking its status.
 //
-// A process that traces the child, or one of its threads, is told of its end first, and the child is no zombie of ours until that
-// process takes notice, or ends. It can also stop the child on its way to the end. One that does so when the child has ended, or was
-// killed because its time is over, is killed if it belongs to a tool: the call would never end otherwise.
+// A process that traces the child, or one of its threads, is notified of its end first. The child is no zombie of ours until that process
+// takes notice, or ends. A tracer can also stop the child on its way to the end. A tracer that does so after the child has ended, or after
+// the child was killed at its time limit, is killed if it belongs to a tool: the call would never end otherwise.
 func (r *Reaper) AwaitZombie(pid int, over <-chan struct{}) {
 	end := openEnd(pid)
 	defer end.close()
@@ -100,7 +101,7 @@ func IsOver(c <-chan struct{}) bool {
 	}
 }
 
-// endFile is a file that tells of the end of a process. The zero endFile tells of nothing.
+// endFile is a file that becomes readable at the end of a process. The zero endFile never does.
 type endFile struct {
 	file *os.File
 	conn syscall.RawConn
@@ -132,9 +133,9 @@ func (e *endFile) close() {
 	}
 }
 
-// Wait waits until something is told of the child, and gives false at the limit. It waits in the way of a network connection and
-// so holds no thread: as long as one is held, the runtime looks at it some thousand times a second and takes the processor from the
-// program that is waited for.
+// wait waits until the kernel reports a change of the child, and returns false at the limit. It waits in the way of a network connection
+// and so holds no thread. While a thread is blocked, the runtime checks on it some thousand times a second and takes processor time from
+// the program that is waited for.
 func (e *endFile) wait(pid int, limit time.Duration) bool {
 	if e.conn == nil {
 		return awaitByLooking(pid, limit)
@@ -149,7 +150,7 @@ func (e *endFile) wait(pid int, limit time.Duration) bool {
 	return err == nil
 }
 
-// awaitByLooking looks again and again until the child is a zombie, and gives false at the limit.
+// awaitByLooking polls until the child is a zombie, and returns false at the limit.
 func awaitByLooking(pid int, limit time.Duration) bool {
 	const shortest, longest = time.Millisecond, 50 * time.Millisecond
 	until := time.Now().Add(limit)
@@ -171,8 +172,8 @@ func isState(pid int, state byte) bool {
 	return err == nil && len(fields) > 0 && fields[0][0] == state
 }
 
-// killTracers kills the processes that trace another one, or one of its threads, and are below this process; and those that
-// trace them in turn. Which of them keeps what to itself cannot be told.
+// killTracers kills the processes that trace another one, or one of its threads, and are below this process; and those that trace them in
+// turn. The server cannot determine which of them withholds the end of which process.
 func (r *Reaper) killTracers(pid, most int) {
 	if most == 0 {
 		return
@@ -221,8 +222,8 @@ func statusField(file, name string) (int, error) {
 	return 0, fmt.Errorf("%s has no %s", file, name)
 }
 
-// AwaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie: as long
-// as it is one, its number cannot become that of another process or group, so kills by number meet only what is meant.
+// AwaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie. As long as it is one, its
+// number cannot become that of another process or group, so kills by number reach only the intended processes.
 func (r *Reaper) AwaitExit(ctx context.Context, pid int) {
 	killed := make(chan struct{})
 	end := context.AfterFunc(ctx, func() {

@@ -20,16 +20,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
-// Tool processes have the server's user id, for a container has one. Four things keep them from the server anyway:
+// Tool processes have the server's user id, because a container has one. Four measures protect the server from them anyway:
 //
 //   - Prepare makes the server's memory and files in /proc unreadable to them (not dumpable).
-//   - They are started by the launcher, to which the state folder is closed by Landlock, which also forbids to trace
-//     processes outside of its domain and, from Linux 6.12 on, to send them signals. What it starts cannot undo that.
-//   - The launcher puts a filter of system calls on them, which knows no limits, priorities and processors but their own.
+//   - They are started by the launcher, to which Landlock closes the state folder. Landlock also forbids them to trace processes
+//     outside of its domain and, from Linux 6.12 on, to send those signals. Processes that they start cannot undo that.
+//   - The launcher installs a system call filter on them. It allows limits, priorities and processors only for themselves.
 //   - They are the first to be killed when memory runs out.
 //
-// Without Landlock (gVisor, kernels before 5.19) the server works all the same, and says so to the manager: what a hostile
-// program gains is to lie about its own sandbox. Without the filter no program is started: it is a wall to the network.
+// Without Landlock (gVisor, kernels before 5.19) the server works all the same, and reports that to the manager: a hostile program only
+// gains a way to lie about its own sandbox. Without the filter no program is started: it is a barrier to the network.
 
 // IsChild reports whether this process was started by a server to be a part of it: a launcher, a supervisor, or a cleaner. The main
 // function calls RunChild then, and nothing else.
@@ -37,9 +37,9 @@ func IsChild() bool {
 	return len(os.Args) > 1 && (os.Args[0] == launcherName || os.Args[0] == SupervisorName || os.Args[0] == CleanerName)
 }
 
-// RunChild is such a part, and gives its exit status.
+// RunChild runs such a part, and returns its exit status.
 func RunChild() int {
-	runtime.LockOSThread() // What is confined is a thread, and so is the parent whose death a child hears of.
+	runtime.LockOSThread() // Confinement is per thread, and so is the parent whose death signals a child.
 	if os.Args[0] == launcherName {
 		return launch(launcherArgs(os.Args[1:]))
 	}
@@ -52,8 +52,8 @@ func RunChild() int {
 // programNice is the nice value of programs, relative to nothing but the server: other Pods have weights of their own.
 const programNice = 5
 
-// modest sets what tools are not to have, in this process and what it starts.
-// FileSize bounds each of their files, 0 does not.
+// modest sets the limits and the priority of tools, in this process and its children. fileSize bounds each of their files; 0 means no
+// bound.
 func modest(fileSize int64) error {
 	// A core dump would fill the workspace with the memory of a program.
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
@@ -81,8 +81,8 @@ func closeMemory() error {
 	return nil
 }
 
-// Prepare protects the server's process, and bounds what it writes by the sizes of the volumes. It is called once, before New, by a
-// process that is nothing but a server.
+// Prepare protects the server's process, and bounds its writes by the sizes of the volumes. It is called once, before New, by a process
+// that is nothing but a server.
 func Prepare(sizes disk.Sizes) error {
 	disk.Survive()
 	if err := disk.LimitFiles(max(sizes.Workspace, sizes.Temp, sizes.State)); err != nil {
@@ -145,9 +145,9 @@ const (
 	oPath           = 0x200000
 )
 
-// confine forbids this thread, and what it starts, to read or change files in the folder closed. Landlock knows
-// permissions only, so everything beside the folder and beside the folders above it is permitted. What is right in one
-// of the latter and was made after this is closed too; of a container that is its read-only root.
+// confine forbids this thread, and its children, to read or change files in the folder closed. Landlock only grants permissions, so
+// everything beside the folder and beside its parent folders is permitted. Entries made directly in one of those parents after this are
+// closed too; in a container, that is its read-only root.
 func confine(abi int, closed string) error {
 	rights := uint64(accessWriteFile | accessReadFile | accessRemoveDir | accessRemoveFile | accessMakeAny | accessRefer)
 	if abi >= 3 {
@@ -183,14 +183,14 @@ func confine(abi int, closed string) error {
 func permitOthers(ruleset uintptr, rights uint64, dir, name string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // What cannot be listed stays closed.
+		return nil // A folder that cannot be listed stays closed.
 	}
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if e.Name() == name || e.Type() == fs.ModeSymlink {
-			continue // What a link leads to is permitted where it is.
+			continue // The target of a link is permitted at its own path.
 		}
 		if err := permit(ruleset, rights, filepath.Join(dir, e.Name()), e.IsDir()); err != nil {
 			return fmt.Errorf("permit %s: %w", filepath.Join(dir, e.Name()), err)

@@ -36,8 +36,8 @@ func FamiliesOf(args []string) seccomp.Families {
 	return seccomp.Families{IPv4: slices.Contains(args, toolapi.FamilyIPv4), IPv6: slices.Contains(args, toolapi.FamilyIPv6)}
 }
 
-// PodAddress is the Pod's own address as the environment names it or, if it does not, as the interfaces do; IPv4 comes first then.
-// The zero value says that there is none.
+// PodAddress is the Pod's own address from the environment or, if it is not set there, from the interfaces; IPv4 comes first then. The zero
+// value means that there is none.
 func PodAddress(named string) (netip.Addr, error) {
 	if named != "" {
 		ip, err := netip.ParseAddr(named)

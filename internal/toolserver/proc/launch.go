@@ -30,15 +30,15 @@ type Start struct {
 	Files []*os.File
 }
 
-// The launcher is told of a start by a message of two parts: launchHead, to which the files belong, and as many bytes as
-// that says. It answers with the process number and the number of the error, one of which is 0.
+// The launcher receives a start as a message of two parts: launchHead, to which the files belong, and as many bytes as the head announces.
+// It answers with the process number and the number of the error, one of which is 0.
 const (
 	launchHead   = 4
 	launchAnswer = 8
 	maxFiles     = 8
 )
 
-// encode puts texts that have no NUL behind each other. A text that has one cannot be given to any program.
+// encode joins texts that have no NUL. A text with one cannot be passed to any program.
 func (s Start) encode() ([]byte, error) {
 	parts := append([]string{s.Path, s.Dir, strconv.Itoa(len(s.Args))}, s.Args...)
 	parts = append(parts, s.Env...)
@@ -68,13 +68,14 @@ func launcherArgs(args []string) (closed string, fileSize int64, families seccom
 	return args[0], fileSize, FamiliesOf(args[2:])
 }
 
-// launch is the launcher: it closes the state folder to itself, puts the filter of system calls on, and with that does both to all
-// that it starts, and starts what the server tells it until the server is gone. What it starts are the server's own children.
+// launch is the launcher. It closes the state folder to itself and installs the system call filter; both apply to all processes that it
+// starts. Then it starts programs on the server's orders until the server is gone. The processes that it starts are the server's own
+// children.
 func launch(closed string, fileSize int64, families seccomp.Families) int {
-	// With one processor the runtime gives it back while this process waits, and rests. With more it would look after the
-	// waiting thread for 10 ms after each start, and disturb what was started.
+	// With one processor the runtime releases it while this process waits, and is idle. With more it would watch the waiting thread for 10 ms
+	// after each start, and disturb the started program.
 	runtime.GOMAXPROCS(1)
-	// They belong to the programs that get them. An ignored signal would be ignored by what is started, too.
+	// Signals belong to the programs that get them. Started programs would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXFSZ)
 	syscall.CloseOnExec(linkFile)
 	if err := becomeLauncher(closed, fileSize, families); err != nil {
@@ -112,7 +113,7 @@ func becomeLauncher(closed string, fileSize int64, families seccomp.Families) er
 	if err := modest(fileSize); err != nil {
 		return err
 	}
-	if err := closeMemory(); err != nil { // What is closed cannot be written by this process either.
+	if err := closeMemory(); err != nil { // Once closed, this process cannot write its own /proc files either.
 		return fmt.Errorf("close the launcher's memory: %w", err)
 	}
 	if abi := LandlockABI(); abi >= MinLandlock {
@@ -123,10 +124,10 @@ func becomeLauncher(closed string, fileSize int64, families seccomp.Families) er
 			return err
 		}
 	}
-	return seccomp.Install(families) // At last: it takes away what the steps before could need.
+	return seccomp.Install(families) // Last: it removes what the steps before could need.
 }
 
-// terminationLog is the kubelet's file for last words. It is on the node's disk, in no volume, and everybody may write it.
+// terminationLog is the kubelet's file for last words. It is on the node's disk, in no volume, and world-writable.
 const terminationLog = "/dev/termination-log"
 
 // closeTerminationLog closes the file to programs, as the state is.

@@ -22,13 +22,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
-// launcher starts every process of a tool, by a process of its own: this program, confined. All that it starts is in one
-// domain of Landlock, for from Linux 6.12 on processes of two domains cannot send each other signals, and a command must
-// be able to end what an earlier one has left in the background. A thread of the server could not do this: it would be in
-// that domain, too, and a signal to any thread of a process meets the process.
+// launcher starts every process of a tool, by a process of its own: this program, confined. All that it starts is in one Landlock domain,
+// because from Linux 6.12 on, processes of two domains cannot send each other signals. A command must be able to end a program that an
+// earlier one has left in the background. A thread of the server could not start them: it would be in that domain, too, and a signal to any
+// thread of a process reaches the process.
 //
-// The tools can send signals to the launcher. If they end it, there is another one at the next start, and what was left in
-// the background cannot be signalled by later commands. If they stop it, it is replaced at launchTimeout.
+// The tools can send signals to the launcher. If they end it, there is another one at the next start, and later commands cannot signal the
+// programs that are left in the background. If they stop it, it is replaced at launchTimeout.
 //
 // Without Landlock the state folder stays open, and the programs still get the filter of system calls. Without that filter nothing
 // is started at all.
@@ -56,7 +56,7 @@ const (
 	launchTimeout = 5 * time.Second
 )
 
-// ErrLauncher says that a program may have been started or not.
+// ErrLauncher means that a program may have been started or not.
 var ErrLauncher = errors.New("the launcher ended while it started a program")
 
 // Confinement is what holds programs.
@@ -69,7 +69,7 @@ type Confinement struct {
 	FileSize int64
 }
 
-// newLauncher starts a launcher. One that cannot be started is tried again for each program: the server lives, and says why.
+// newLauncher starts a launcher. If that fails, each program tries it again: the server stays up, and reports why.
 func newLauncher(log *slog.Logger, self string, hold Confinement) (*launcher, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -95,7 +95,7 @@ func (l *launcher) pid() int {
 	return l.process.Process.Pid
 }
 
-// Start starts a program as a child of this process and gives its number. ErrLauncher says that nobody knows whether it was
+// start starts a program as a child of this process and returns its number. After ErrLauncher it is unknown whether the program was
 // started.
 func (l *launcher) start(s Start) (int, error) {
 	content, err := s.encode()
@@ -120,7 +120,7 @@ func (l *launcher) start(s Start) (int, error) {
 	return pid, err
 }
 
-// Ready makes sure that there is a launcher. The error says why none can be, for example because the kernel has no filter.
+// ready makes sure that there is a launcher. It returns an error if none can be started, for example because the kernel has no filter.
 func (l *launcher) ready() error {
 	if l.alive() {
 		return nil
@@ -128,19 +128,19 @@ func (l *launcher) ready() error {
 	return l.renew()
 }
 
-// alive reports whether there is a launcher. It is told to go on if a tool has stopped it.
+// alive reports whether there is a launcher. It resumes a launcher that a tool has stopped.
 func (l *launcher) alive() bool {
 	if l.process == nil {
 		return false
 	}
-	// Without need it is not told: the signal wakes each of its threads, which takes longer than all else that it does.
+	// It is not signalled without need: the signal wakes each of its threads, which takes longer than all else that it does.
 	if isStopped(l.pid()) {
 		_ = l.process.Process.Signal(syscall.SIGCONT) // It fails only if it has ended.
 	}
 	alive := false
 	err := l.control(func(fd int) {
 		_, _, err := syscall.Recvfrom(fd, make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		alive = err == syscall.EAGAIN // Anything else is its end, or nothing that it should say.
+		alive = err == syscall.EAGAIN // Anything else is its end, or an invalid message.
 	})
 	return err == nil && alive
 }
@@ -153,7 +153,7 @@ func (l *launcher) control(do func(fd int)) error {
 	return conn.Control(func(fd uintptr) { do(int(fd)) })
 }
 
-// order tells the launcher what to start.
+// order sends the launcher a program to start.
 func (l *launcher) order(content []byte, fds []int) (int, error) {
 	if err := l.tell(append(binary.NativeEndian.AppendUint32(nil, uint32(len(content))), content...), fds); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrLauncher, err)
@@ -195,7 +195,7 @@ func (l *launcher) tell(message []byte, fds []int) error {
 	return err
 }
 
-// answer reads an answer. What is no answer is the text of an error.
+// answer reads an answer. Content of any other form is the text of an error.
 func (l *launcher) answer() ([]byte, error) {
 	answer := make([]byte, 1000)
 	if err := l.link.SetReadDeadline(time.Now().Add(launchTimeout)); err != nil {
@@ -213,7 +213,7 @@ func (l *launcher) answer() ([]byte, error) {
 	return answer[:n], nil
 }
 
-// renew starts a launcher in place of one that has ended, or must.
+// renew starts a launcher in place of one that has ended, or must end.
 func (l *launcher) renew() error {
 	l.end()
 	link, theirs, err := NewLink()
@@ -237,7 +237,7 @@ func (l *launcher) renew() error {
 	return nil
 }
 
-// end ends the launcher. What it has started goes on.
+// end ends the launcher. The programs that it has started go on.
 func (l *launcher) end() {
 	if l.process == nil {
 		return

@@ -17,8 +17,8 @@ const maxProcesses = 2048
 
 const rlimitNproc = 6
 
-// limitProcesses bounds the processes of this user, in this process and what it starts. Without a user namespace the kernel
-// would count what all sandboxes of the node have, for their user is the same one, so there is no limit then.
+// limitProcesses bounds the processes of this user, in this process and its children. Without a user namespace the kernel would count the
+// processes of all sandboxes of the node, because their user is the same one, so there is no limit then.
 func limitProcesses() error {
 	if !ownUsers() {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// KillLost ends the supervisors that a launcher started and did not tell of before its end, with everything below them. Else
-// they would live on, as nobody's, until the next call ends.
+// KillLost ends the supervisors that a launcher started and did not report before its end, with everything below them. Otherwise they would
+// live on, without an owner, until the next call ends.
 func (r *Reaper) KillLost() {
 	for _, pid := range r.adoptLost() {
 		r.KillTree(pid)
@@ -45,8 +45,8 @@ func (r *Reaper) adoptLost() (lost []int) {
 	return lost
 }
 
-// isPart reports whether a process calls itself a supervisor, or what becomes one: what was not executed yet shows the
-// launcher's name. Another program that does so is no loss.
+// isPart reports whether a process has the name of a supervisor, or is becoming one: before it executes, it has the launcher's name.
+// Another program with such a name is no loss.
 func isPart(pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	name, _, _ := bytes.Cut(line, []byte{0})

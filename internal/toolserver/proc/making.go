@@ -33,10 +33,10 @@ func nameThread(name string) error {
 	return nil
 }
 
-// isMade reports whether a process is one that a supervisor is just making: until it runs its program, it has the memory of the
-// supervisor, which is closed, and runs nothing but the supervisor's code. No program can pass for it: as long as the supervisor has
-// its name for this, it has collected no child, so that an only child is the one that it made itself. An orphan that became its
-// child is beside the program that the orphan comes from.
+// isMade reports whether a process is one that a supervisor is just making. Until it runs its program, such a process has the memory of the
+// supervisor, which is closed, and runs nothing but the supervisor's code. No program can be mistaken for it: as long as the supervisor has
+// its name for this, it has collected no child, so that an only child is the one that it made itself. An orphan that became its child is
+// not an only child: the program that the orphan comes from is there as well.
 func (r *Reaper) isMade(pid int) bool {
 	stat, err := readStat(strconv.Itoa(pid))
 	if err != nil {

@@ -62,7 +62,7 @@ func TestASupervisorsChildThatRunsNothingYetIsSpared(t *testing.T) {
 	}
 }
 
-// awaitVfork lets a process that stops because it is traced go on until it makes a child, and gives that. Both stand then.
+// awaitVfork resumes a process that stops because it is traced until it makes a child, and returns that. Both are stopped then.
 func awaitVfork(t *testing.T, pid int) (child int) {
 	t.Helper()
 	var status syscall.WaitStatus
@@ -92,7 +92,7 @@ func awaitVfork(t *testing.T, pid int) (child int) {
 	}
 }
 
-// Programs below a supervisor do not pass for what it makes, whatever they call themselves.
+// No program below a supervisor is mistaken for a child that the supervisor is making, whatever its name is.
 func TestNoProgramPassesForASupervisorsChild(t *testing.T) {
 	const name = "import ctypes, os, sys, time\ndef name(n): ctypes.CDLL(None).prctl(15, n.encode(), 0, 0, 0)\n"
 	const child = "def child():\n  pid = os.fork()\n  if pid == 0:\n    name('motor-making'); time.sleep(1000)\n  return pid\n"

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Pause stops every program of the sandbox, so that nothing changes while look looks. If that reports so, they are killed, but for
+// Pause stops every program of the sandbox, so that nothing changes while look looks. If that reports so, they are killed, except for
 // supervisors, which end by themselves when nothing is below them; else they go on.
 func (r *Reaper) Pause(look func(still bool) (kill bool)) {
 	r.mu.Lock()
@@ -38,14 +38,14 @@ func (r *Reaper) signalBelow(sig syscall.Signal) {
 		t, _ := r.table()
 		for pid := range t {
 			if t.Below(pid, os.Getpid()) {
-				_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
+				_ = syscall.Kill(pid, sig) // It fails only for a process that has just ended.
 			}
 		}
 	}
 }
 
-// awaitStand waits for what was told to stop, for a short time, and reports whether it stands. A program that waits for a processor
-// stops when it has one.
+// awaitStand waits, for a short time, for the processes that were sent a stop, and reports whether they stand still. A program that waits
+// for a processor stops when it has one.
 func (r *Reaper) awaitStand() bool {
 	for range 10 {
 		if r.stand() {
@@ -59,8 +59,8 @@ func (r *Reaper) awaitStand() bool {
 // stoodStates are the states of threads that do nothing: stopped, traced and stopped, ended.
 const stoodStates = "TtZX"
 
-// stand reports whether each thread of what is below the server is stopped, or has ended. One in a system call is not, until that ends:
-// a large write takes a second.
+// stand reports whether each thread of the processes below the server is stopped, or has ended. One in a system call is not, until that
+// ends: a large write takes a second.
 func (r *Reaper) stand() bool {
 	t, complete := r.table()
 	for pid := range t {
@@ -87,7 +87,7 @@ func (r *Reaper) stand() bool {
 	return complete
 }
 
-// programs are the processes below this one, but for the launcher and the supervisors.
+// programs are the processes below this one, except for the launcher and the supervisors.
 func (r *Reaper) programs() (pids []int) {
 	t, _ := r.table()
 	for pid := range t {
@@ -98,8 +98,8 @@ func (r *Reaper) programs() (pids []int) {
 	return pids
 }
 
-// Spares reports whether a process is the server's own, or is about to run a program in the server's name. It is called by what calls
-// pause, within that and without.
+// Spares reports whether a process is the server's own, or is about to run a program in the server's name. The callers of pause call it,
+// within pause and outside of it.
 func (r *Reaper) Spares(pid int) bool {
 	if !r.paused {
 		r.mu.Lock()

@@ -32,7 +32,7 @@ func (t Table) Below(pid, root int) bool {
 	return false
 }
 
-// ProcessTable reads /proc; complete says that no process went away during that.
+// ProcessTable reads /proc; complete is true if no process went away during that.
 func ProcessTable() (t Table, complete bool, err error) {
 	folder, err := os.Open("/proc")
 	if err != nil {

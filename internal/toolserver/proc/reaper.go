@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// killTimeout bounds the attempts to kill what a call has left. A process that the kernel holds in an
-	// uninterruptible wait cannot be killed by anybody.
+	// killTimeout bounds the attempts to kill the leftover processes of a call. A process that the kernel holds in an uninterruptible wait
+	// cannot be killed.
 	killTimeout = 5 * time.Second
 	// sparingTimeout is when what would not die otherwise is killed together with everything else.
 	sparingTimeout = 2 * time.Second
@@ -33,18 +33,18 @@ const (
 
 // Reaper owns the processes below this one.
 //
-// Orphans, the processes whose parent ended first, become our children: as process 1 of the container by themselves,
-// otherwise because we ask for it. Nobody else collects them, and as zombies they would use up the container's limit
-// of processes. But the exit status of our own child must be left to its Wait: whoever collects a process takes its
-// status away. So an orphan is told from a child by the list of children in flight, and the list is changed under
-// the lock under which it is read: a child cannot end between its start and its entry and be taken for an orphan.
+// Orphans, the processes whose parent ended first, become our children: as process 1 of the container by themselves, otherwise because we
+// ask for it. No other process collects them, and as zombies they would use up the container's limit of processes. But the exit status of
+// our own child must be left to its Wait: collecting a process consumes its status. So the list of children in flight distinguishes an
+// orphan from a child. The list is changed under the lock under which it is read: a child cannot end between its start and its entry and be
+// taken for an orphan.
 type Reaper struct {
 	log     *slog.Logger
 	mu      sync.Mutex
 	own     map[int]Kind
 	launch  *launcher
 	signals chan os.Signal
-	// paused says that pause holds the lock; only who calls pause reads it.
+	// paused is true if pause holds the lock; only the caller of pause reads it.
 	paused bool
 	// now is the clock of kill.
 	now func() time.Time
@@ -52,17 +52,17 @@ type Reaper struct {
 	stop, stopped chan struct{}
 }
 
-// Kind is what a child in flight is.
+// Kind is the kind of a child in flight.
 type Kind int
 
 const (
 	// foreground: it is waited for, and everything below the server that is not below a supervisor is its work.
 	Foreground Kind = iota
-	// supervisor: what is below it lives on between calls.
+	// Supervisor: the processes below it live on between calls.
 	Supervisor
 )
 
-// NewReaper starts a launcher, and becomes the parent of what is orphaned below this process.
+// NewReaper starts a launcher, and becomes the parent of orphans below this process.
 func NewReaper(log *slog.Logger, self string, hold Confinement) (*Reaper, error) {
 	launch, err := newLauncher(log, self, hold)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Reaper) LauncherPID() int {
 	return r.launch.pid()
 }
 
-// ReplaceLauncher ends the launcher and puts another process in its place. It is for tests of launchers that do not do as they must.
+// ReplaceLauncher ends the launcher and replaces it with another process. It is for tests of launchers that misbehave.
 func (r *Reaper) ReplaceLauncher(process *exec.Cmd, link *os.File) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,8 +136,8 @@ func (r *Reaper) collect() {
 	}
 }
 
-// collectOrphans collects the orphans that have ended. The kernel shows the first child that has; if that one is in flight,
-// the orphans behind it are for the next look, which is when it has been waited for.
+// collectOrphans collects the orphans that have ended. The kernel shows the first child that has ended. If that one is in flight, the
+// orphans behind it are collected at the next look, after the child was waited for.
 func (r *Reaper) collectOrphans() {
 	for range maxOrphans {
 		info, errno := waitID(anyChild, 0, syscall.WEXITED|syscall.WNOHANG)
@@ -150,7 +150,7 @@ func (r *Reaper) collectOrphans() {
 			_, _ = waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG)
 		case own:
 			return
-		case pid == r.launch.pid(): // Nobody waits for it before the next start, and others may be behind it.
+		case pid == r.launch.pid(): // It is waited for only at the next start, and others may be behind it.
 			r.launch.end()
 		default:
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // It has ended.
@@ -162,8 +162,7 @@ func (r *Reaper) collectOrphans() {
 	}
 }
 
-// Start starts a child. What is below a supervisor is left alone by KillAll. As long as a child is in flight, its number is
-// nobody else's.
+// Start starts a child. KillAll spares processes below a supervisor. As long as a child is in flight, its number is not reused.
 func (r *Reaper) Start(s Start, as Kind) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +173,7 @@ func (r *Reaper) Start(s Start, as Kind) (int, error) {
 	return pid, err
 }
 
-// Ready says why no program can be started, nil if one can.
+// Ready returns an error if no program can be started.
 func (r *Reaper) Ready() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,11 +195,11 @@ func (r *Reaper) Wait(pid int) (status syscall.WaitStatus) {
 	return status
 }
 
-// KillAll kills every process below this one but for the children in flight, of which all but supervisors have ended
-// already, and what is below supervisors. It returns how many are left after killTimeout.
+// KillAll kills every process below this one, except for children in flight and for processes below supervisors. Of the children in flight
+// all but supervisors have ended already. It returns how many are left after killTimeout.
 func (r *Reaper) KillAll() int { return r.kill(r.scan) }
 
-// KillTree kills everything below a supervisor, and then the supervisor if that is what it takes.
+// KillTree kills everything below a supervisor, and then the supervisor if that is necessary.
 func (r *Reaper) KillTree(root int) {
 	signal := func(sig syscall.Signal) bool {
 		r.mu.Lock()
@@ -226,11 +225,11 @@ func (r *Reaper) KillTree(root int) {
 	signal(syscall.SIGKILL)
 }
 
-// kill kills what find finds until that is nothing, and returns how many are left after killTimeout. find is called with
-// the lock held and says whether it has seen all.
+// kill kills the processes that find returns until there are none, and returns how many are left after killTimeout. find is called with the
+// lock held and reports whether it has seen all.
 //
-// The time that kill waits for the lock does not count: pause holds it for as long as a count of the disk takes. And kill
-// gives up only after a second look, so that a slow first one does not leave everything alive.
+// The time that kill waits for the lock does not count: pause holds it for as long as a count of the disk takes. kill gives up only after a
+// second look, so that a slow first one does not leave everything alive.
 func (r *Reaper) kill(find func() (left []int, complete bool)) int {
 	var waited time.Duration
 	began := r.now()
@@ -257,12 +256,12 @@ func (r *Reaper) kill(find func() (left []int, complete bool)) int {
 	}
 }
 
-// killInOneGo is for processes that fork faster than one can read /proc: they die only if all are hit in one go. As
-// process 1, -1 means everything in the container but us. It is not the first means because it also meets the shell of
-// an administrator who looks at the container.
+// killInOneGo is for processes that fork faster than one can read /proc: they die only if all are hit in one go. As process 1, -1 means
+// everything in the container but us. It is not the first means because it also kills the shell of an administrator who looks at the
+// container.
 //
-// Where there is something to spare, everything is stopped in one go instead. What does not run does not fork, and can be
-// found at leisure. A program that gets around that costs the others their lives in the end.
+// Where there are processes to spare, everything is stopped in one go instead. A stopped process does not fork, and can be found without
+// haste. If a program evades that, the spared processes are killed as well in the end.
 func (r *Reaper) killInOneGo(find func() (left []int, complete bool), unsparing bool) {
 	sparing := r.supervisors() > 0
 	if sparing && unsparing {
@@ -282,7 +281,7 @@ func (r *Reaper) killInOneGo(find func() (left []int, complete bool), unsparing 
 
 func signalEach(pids []int, sig syscall.Signal) {
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
+		_ = syscall.Kill(pid, sig) // It fails only for a process that has just ended.
 	}
 }
 
@@ -302,9 +301,9 @@ func (r *Reaper) supervisors() (n int) {
 	return n
 }
 
-// scan collects the orphans that have ended and gives the numbers of the other processes below this one, but for the
-// children in flight and what is below supervisors. complete is false if a process went away during the look, so that
-// its children may be missing.
+// scan collects the orphans that have ended and returns the numbers of the other processes below this one, except for the children in
+// flight and for processes below supervisors. complete is false if a process went away during the look, so that its children may be
+// missing.
 //
 // Zombies count as processes: one whose first thread has ended shows as a zombie while its other threads run.
 func (r *Reaper) scan() (left []int, complete bool) {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// A supervisor is this program as the root of what outlives the call that started it. It is the parent of orphans below
-// it, so whatever its program starts, however often that forks, stays below it and can be told from everything else.
+// A supervisor is this program as the root of the processes that outlive the call that started them. It is the parent of orphans below it.
+// So every process that its program starts, however often it forks, stays below it and can be distinguished from everything else.
 //
-// It ends when nothing is below it any more. It kills what is below it when the server is gone, and when it is told to end
-// by a signal, after stopGrace.
+// It ends when no process is below it any more. It kills the processes below it when the server is gone, and also, after stopGrace, when a
+// signal tells it to end.
 
 const (
 	// SupervisorName is argument 0 of a supervisor; the program and its arguments follow.
@@ -31,7 +31,7 @@ const (
 	linkOrderly = 1
 	// stopGrace is what programs have to end by themselves.
 	stopGrace = 2 * time.Second
-	// killPause is the time between two looks at what is left.
+	// killPause is the time between two looks at the remaining processes.
 	killPause = 5 * time.Millisecond
 
 	prSetPdeathsig = 1
@@ -65,7 +65,7 @@ func supervise(program []string) int {
 	return 0
 }
 
-// startBelow starts the program and gives away this process's input and outputs, which else would stay open after it. The thread has
+// startBelow starts the program and hands over this process's input and outputs, which would otherwise stay open after it. The thread has
 // makingName meanwhile; nothing below this process is collected before it has its own name again.
 func startBelow(program []string) (pid int, err error) {
 	// The signal is a second way to hear that the server is gone.
@@ -98,7 +98,7 @@ func startBelow(program []string) (pid int, err error) {
 	return pid, nil
 }
 
-// collectBelow collects what ends below this process until nothing is left.
+// collectBelow collects the processes that end below this process until none is left.
 func collectBelow(program int, link io.Writer) {
 	for {
 		var status syscall.WaitStatus
@@ -131,7 +131,7 @@ func signalBelow(sig syscall.Signal) {
 	self := os.Getpid()
 	for pid := range table {
 		if table.Below(pid, self) {
-			_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
+			_ = syscall.Kill(pid, sig) // It fails only for a process that has just ended.
 		}
 	}
 }

@@ -37,7 +37,7 @@ type background struct {
 	look time.Duration
 
 	mu   sync.Mutex
-	jobs []*backgroundJob // those that run, and those whose end nobody was told of
+	jobs []*backgroundJob // those that run, and those whose end was not reported yet
 	// held is why no call may leave a program behind now, "" if it may.
 	held string
 	// ledger has the beginnings and the ends of the programs.
@@ -51,22 +51,22 @@ type backgroundJob struct {
 	*Supervised
 	command, file string
 	out           *output.Collector
-	// seen is what was printed, once ended is closed.
+	// seen describes the output, once ended is closed.
 	seen plaintext.Seen
 	// ended is closed when everything is over and nothing is added to the output any more.
 	ended chan struct{}
-	// overdue says that its time was over.
+	// overdue reports whether its time was over.
 	overdue func() bool
-	// noted is closed when its end is recorded; nil as long as its call waits for it. It is guarded by the mutex of background, as are
-	// stopped, which says why it was ended from outside, and cut, which says that its own program was over by then.
+	// noted is closed when its end is recorded; nil as long as its call waits for it. The mutex of background guards it, as well as stopped
+	// and cut. stopped is the reason for which it was ended from outside. cut is true if its own program was over by then.
 	noted   chan struct{}
 	stopped string
 	cut     bool
-	// told is the last line that the model was told, guarded by the mutex of background, too.
+	// told is the last line that the model has seen, guarded by the mutex of background, too.
 	told string
 }
 
-// runBackground starts a command and gives its result if it ends at once, else what there is to know of it.
+// runBackground starts a command. It returns the command's result if it ends at once, else its current state.
 func (p *Runner) runBackground(ctx context.Context, j tool.Job, command string, lifetime time.Duration) toolapi.Result {
 	if running := p.background.running(); running >= maxBackground {
 		return tool.Failure(toolapi.CodeInvalidArguments, "%d commands run in the background already, and no more may. End one of them:\n%s",
@@ -119,7 +119,7 @@ func (p *Runner) backgroundFailure(err error) toolapi.Result {
 	return StartFailure("bash", err)
 }
 
-// outputError says that the file for an output cannot be made.
+// outputError means that the file for an output cannot be made.
 type outputError struct {
 	file string
 	err  error
@@ -127,7 +127,7 @@ type outputError struct {
 
 func (e *outputError) Error() string { return e.file + ": " + e.err.Error() }
 
-// startBackground starts a command under a supervisor, and what keeps its output and ends it in time.
+// startBackground starts a command under a supervisor, and the goroutine that stores its output and ends it in time.
 func (p *Runner) startBackground(j tool.Job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
 	job := &backgroundJob{command: command, file: toolapi.OutputPath(j.ID), ended: make(chan struct{})}
 	job.out = output.NewCollector(j.Limit, p.Outputs.Spill(job.file, true))
@@ -169,7 +169,7 @@ func (p *Runner) startBackground(j tool.Job, command string, env []string, lifet
 	return job, nil
 }
 
-// endedAtOnce is the result of a command that was over before anybody looked away.
+// endedAtOnce is the result of a command that was over before its start was reported.
 func (p *Runner) endedAtOnce(j tool.Job, job *backgroundJob, note string) toolapi.Result {
 	p.background.forget(job)
 	result, notes := verdict(Ending{Status: job.waitStatus()}, 0)
@@ -179,7 +179,7 @@ func (p *Runner) endedAtOnce(j tool.Job, job *backgroundJob, note string) toolap
 	return result
 }
 
-// waitStatus is how the command ended. That of one whose supervisor was killed is not known, but for that.
+// waitStatus is how the command ended. If its supervisor was killed, only that is known.
 func (s *Supervised) waitStatus() syscall.WaitStatus {
 	if status := s.status.Load(); status != nil {
 		return *status
@@ -200,7 +200,7 @@ func (b *background) forget(job *backgroundJob) {
 	b.jobs = slices.DeleteFunc(b.jobs, func(other *backgroundJob) bool { return other == job })
 }
 
-// tell notes that the model is told of a job that runs.
+// tell records that the model was informed of a running job.
 func (b *background) tell(job *backgroundJob) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +219,7 @@ func (b *background) running() (n int) {
 	return n
 }
 
-// report returns a line for each job but one of which there is something new to tell, in at most room bytes.
+// report returns a line for each job with news, except for but, in at most room bytes.
 func (b *background) report(room int, but *backgroundJob) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,7 +251,7 @@ func (b *background) list(room int) string {
 	return firstLines(lines, room)
 }
 
-// line says what there is to know of a job.
+// line is the description of a job.
 func (job *backgroundJob) line(over bool) string {
 	command := strings.Join(strings.Fields(job.command), " ")
 	shown := plaintext.Bound(command, maxShownCommand)

@@ -22,7 +22,7 @@ func TestBackground(t *testing.T) {
 	first := s.background("echo begun; exec -a " + mark + " sleep 1000")
 	pid, file := started(t, first)
 	await(t, "output", func() bool { return s.content(file) == "begun\n" })
-	// It is told of again when there is something new to tell.
+	// It is reported again when there is something new to report.
 	for name, command := range map[string]string{"success": "echo hello", "silence": "true", "failure": "exit 3", "kill": "kill -9 $$"} {
 		if r := s.bash(command); strings.Contains(r.Output, "[background") {
 			t.Errorf("%s: %q", name, r.Output)
@@ -154,7 +154,7 @@ func TestBackgroundEnds(t *testing.T) {
 	})
 }
 
-// What keeps the pipe open longer than the supervisor lives does not keep the job.
+// A process that keeps the pipe open longer than the supervisor lives does not keep the job.
 func TestBackgroundKilledForGood(t *testing.T) {
 	s := newSandbox(t)
 	mark := fmt.Sprintf("for-good-%d", os.Getpid())
@@ -186,7 +186,7 @@ func TestBackgroundWithoutRoom(t *testing.T) {
 	}
 }
 
-// A foreground bomb does not cost what runs in the background its life, where the numbers of processes can be read.
+// A foreground bomb does not kill programs in the background, if the numbers of processes can be read.
 func TestBackgroundOutlivesOthersKill(t *testing.T) {
 	s := newSandbox(t)
 	pid, _ := started(t, s.background("sleep 1000"))

@@ -23,7 +23,7 @@ const (
 	codeTimeout = 30 * time.Second
 )
 
-// code runs a program. Its result is what it printed and the value of its last expression, apart.
+// code runs a program. Its result is the program's output and the value of its last expression, separately.
 func (p *Runner) code(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.CodeArgs
 	if bad := tool.Decode(j.Args, &args, codeUsage); bad != nil {
@@ -42,11 +42,11 @@ func (p *Runner) code(ctx context.Context, j tool.Job) toolapi.Result {
 	return p.run(ctx, j, prog)
 }
 
-// sourceProgram makes a program of its source, and what clears up after it.
+// sourceProgram makes a program of its source, and a function that cleans up after it.
 //
-// JavaScript comes to Node.js (20.19 or newer) on standard input: it then is CommonJS, or an ES module if it uses
-// import, export or await at the top level, and both import and require look from its folder. Python runs from a file,
-// because its error messages quote lines of files only; PYTHONPATH makes imports look in the workspace.
+// JavaScript is passed to Node.js (20.19 or newer) on standard input. It is then CommonJS, or an ES module if it uses import, export or
+// await at the top level, and both import and require look from its folder. Python runs from a file, because its error messages quote lines
+// of files only; PYTHONPATH makes imports look in the workspace.
 func (p *Runner) sourceProgram(j tool.Job, language, source string) (prog Program, clear func(), bad *toolapi.Result) {
 	refuse := func(r toolapi.Result) (Program, func(), *toolapi.Result) { return Program{}, nil, &r }
 	if strings.TrimSpace(source) == "" {
@@ -77,7 +77,7 @@ func (p *Runner) sourceProgram(j tool.Job, language, source string) (prog Progra
 	}
 }
 
-// scratch makes a file in the workspace, at its beginning, that lasts as long as the call, and what removes it.
+// scratch makes a file in the workspace, opened at its beginning, that lasts as long as the call, and a function that removes it.
 func (p *Runner) scratch(local, content string) (*os.File, func(), *toolapi.Result) {
 	file, err := p.Workspace.Create(local)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// DiskGuard ends what runs when a volume is full, and says who may do what until there is room again.
+// DiskGuard ends running programs when a volume is full, and determines which calls are allowed until there is free space again.
 type DiskGuard struct {
 	log   *slog.Logger
 	watch *disk.Watch
@@ -30,7 +30,7 @@ type DiskGuard struct {
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
-	// ended are the names of the first processes that were ended because it cannot be told what they hold, for the next result.
+	// ended are the names of the first processes that were ended because their disk use could not be determined, for the next result.
 	ended map[disk.Reason][]string
 }
 
@@ -65,7 +65,7 @@ func (g *DiskGuard) filled(f disk.Full) {
 	go g.end() // A supervisor that was just starting its program when it was stopped would do so now.
 }
 
-// endProcess ends a process of which cannot be told what it takes of the disk. Everything is stopped.
+// endProcess ends a process whose disk use cannot be determined. Everything is stopped.
 func (g *DiskGuard) endProcess(pid int, why disk.Reason) {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	_ = syscall.Kill(pid, syscall.SIGKILL) // It fails only if it has just ended.
@@ -77,7 +77,7 @@ func (g *DiskGuard) endProcess(pid int, why disk.Reason) {
 	}
 }
 
-// endedTexts say why processes were ended, and what to do.
+// endedTexts have the reason why processes were ended, and the fix.
 var endedTexts = map[disk.Reason]string{
 	disk.Hides: "[these processes were ended, because the tool server cannot look at their open files, and what these take of the disk: %s" +
 		"; run programs from files that may be read (chmod u+r)]\n",
@@ -85,7 +85,7 @@ var endedTexts = map[disk.Reason]string{
 		"deleted files that are mapped and not open, or descriptors in a socket: %s; keep a file open, or its name, for as long as it is mapped]\n",
 }
 
-// endedText says which processes were ended since the last result, "" if none was.
+// endedText describes the processes that were ended since the last result; it is "" if none was.
 func (g *DiskGuard) endedText() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *DiskGuard) set(cancel context.CancelCauseFunc) {
 	g.cancel = cancel
 }
 
-// Full says why nothing may be written, nil if that is not so.
+// Full returns an error if nothing may be written.
 func (g *DiskGuard) Full() error {
 	if f := g.watch.Full(); f != nil {
 		return &tool.DiskFullError{Full: *f}
@@ -128,7 +128,7 @@ func (g *DiskGuard) Full() error {
 	return nil
 }
 
-// Refuse returns the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
+// Refuse returns the result of a call that is not made because it may write, nil if it may be made. Calls that only read and delete may.
 func (g *DiskGuard) Refuse(name string) *toolapi.Result {
 	full := g.Full()
 	if full == nil || (name == toolapi.ToolBash || name == toolapi.ToolGrep) && g.watch.Full().Volume.Name != tool.StateVolume {
@@ -138,8 +138,8 @@ func (g *DiskGuard) Refuse(name string) *toolapi.Result {
 	return &r
 }
 
-// Judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it, and which processes were ended
-// because it cannot be told what they hold.
+// Judge adds a note to a result of at most limit bytes. It reports that a full disk ended the call, or that the call filled it. It also
+// names the processes that were ended because their disk use could not be determined.
 func (g *DiskGuard) Judge(ctx context.Context, result *toolapi.Result, limit int) {
 	if ended := g.endedText(); ended != "" {
 		addNote(result, ended, limit)
@@ -154,14 +154,14 @@ func (g *DiskGuard) Judge(ctx context.Context, result *toolapi.Result, limit int
 	addNote(result, "["+tool.DiskFullEnded+full.Error()+"]\n", limit)
 }
 
-// addNote adds a note to a result of at most limit bytes, for which the output makes room.
+// addNote adds a note to a result of at most limit bytes, by shortening the output.
 func addNote(result *toolapi.Result, note string, limit int) {
 	data, notes := result.Parts()
 	result.SetParts(plaintext.Bound(data, limit-len(notes)-len(note)-2), notes)
 	result.Note(note)
 }
 
-// fileLimit makes the result of a program that a file at its limit has ended one of disk_full, and says so to the model.
+// fileLimit turns the result of a program that reached the file size limit into disk_full, and reports that to the model.
 func (p *Runner) fileLimit(result *toolapi.Result, status syscall.WaitStatus) string {
 	if p.Sizes.File() <= 0 || result.ErrorCode == toolapi.CodeDiskFull || !disk.EndedByLimit(status) {
 		return ""

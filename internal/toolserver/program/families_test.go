@@ -55,7 +55,7 @@ func TestFirstGlobal(t *testing.T) {
 	}
 }
 
-// The filter is on what a tool starts, on what that starts, and on what outlives a call.
+// The filter is on the processes that a tool starts, on their children, and on processes that outlive a call.
 func TestProgramsGetNoOtherSockets(t *testing.T) {
 	s := newSandbox(t)
 	s.write("try.py", `
@@ -102,7 +102,7 @@ what("processors", lambda: os.sched_setaffinity(int(sys.argv[1]), {0}))
 	}
 }
 
-// What ordinary programs do with the network goes on without the sockets that the filter refuses.
+// Ordinary network use of programs works without the sockets that the filter refuses.
 func TestOrdinaryProgramsUnderTheFilter(t *testing.T) {
 	s := newSandbox(t)
 	for name, command := range map[string]string{

@@ -28,11 +28,11 @@ type Program struct {
 	Dir string
 	// Env is its whole environment. The last one of the variables of a name counts.
 	Env []string
-	// Timeout is what the program has from its start.
+	// Timeout is the time limit of the program, from its start.
 	Timeout time.Duration
-	// tells gives the program a pipe for its value; see told.
+	// tells passes the program a pipe for its value; see told.
 	tells bool
-	// notes gives lines that follow the output, when the program has ended; nil gives none.
+	// notes returns lines that follow the output, when the program has ended; nil adds none.
 	notes func() string
 }
 
@@ -76,7 +76,7 @@ func (p *Runner) Execute(ctx context.Context, exe string, prog Program, out io.W
 	console.begin(text)
 	values.begin(&end.told)
 	if err != nil {
-		p.reaper.KillAll() // Nobody may know whether it was started.
+		p.reaper.KillAll() // It is unknown whether it was started.
 		console.end(drainTimeout)
 		values.end(drainTimeout)
 		return end, err
@@ -124,7 +124,7 @@ func newDrain() (*drain, error) {
 	return &drain{read: read, write: write}, nil
 }
 
-// files are what the program gets.
+// files are the files that the program gets.
 func (d *drain) files() []*os.File {
 	if d.write == nil {
 		return nil
@@ -145,7 +145,7 @@ func (d *drain) begin(to io.Writer) {
 	}()
 }
 
-// end waits until everything is read. What a process that does not die keeps open is closed at the limit.
+// end waits until everything is read. A pipe that an unkillable process holds open is closed at the limit.
 func (d *drain) end(limit time.Duration) {
 	if d.read == nil {
 		return

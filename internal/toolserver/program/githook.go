@@ -14,9 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// git in the sandbox is set up from outside of every repository, so that git commit works at once and looks for secrets in
-// what it commits. That is a guard against accidents: --no-verify goes past it, and so does a program that takes the
-// variables away.
+// git in the sandbox is set up from outside of every repository, so that git commit works at once and looks for secrets in the commit. That
+// is a guard against accidents: --no-verify bypasses it, and so does a program that unsets the variables.
 
 const (
 	// gitSetupDir in the folder for temporary files has what follows.
@@ -25,13 +24,13 @@ const (
 	gitIgnoreFile = gitSetupDir + "/ignore"
 	gitHooksDir   = gitSetupDir + "/hooks"
 	gitHookMode   = 0o555
-	// gitIgnore keeps out of commits what the tool server keeps in a workspace that is a repository, and what programs keep there by
-	// themselves, whose home it is.
+	// gitIgnore excludes two kinds of files from commits: those that the tool server stores in a workspace that is a repository, and those
+	// that programs store there because it is their home.
 	gitIgnore = "/.motor/\n/.npm/\n/.cache/\n__pycache__/\n"
 )
 
-// gitConfig takes the place of the system's configuration: a repository's own, and HOME's, go before it. Everything in a
-// sandbox belongs to its run, whatever user id a volume gives it.
+// gitConfig replaces the system's configuration: a repository's own configuration, and HOME's, override it. Everything in a sandbox belongs
+// to its run, whatever user id a volume assigns to it.
 const gitConfig = `[user]
 	name = motor
 	email = motor@sandbox.invalid
@@ -45,8 +44,7 @@ const gitConfig = `[user]
 	path = /etc/gitconfig
 `
 
-// gitHook is every hook. Where hooks are looked for is said in a way that the repository cannot take back, so its own are
-// run from here.
+// gitHook is every hook. The path of the hooks is set in a way that the repository cannot override, so its own hooks are run from here.
 const gitHook = `#!/bin/sh
 # Looks for secrets in what is to be committed, and then runs the repository's own hook.
 name=${0##*/}
@@ -58,14 +56,14 @@ dir=$(git config --local --type=path --get core.hooksPath) || dir=$(git rev-pars
 exec "$dir/$name" "$@"
 `
 
-// gitHookNames are the hooks that a repository can have of its own. Those that git runs for each change of a reference or of
-// the index are left out: they would cost more than they are worth.
+// gitHookNames are the hooks that a repository can have of its own. Hooks that git runs for each change of a reference or of the index are
+// omitted: they would cost more than they are worth.
 var gitHookNames = []string{
 	"applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-receive", "post-rewrite",
 	"post-update", "pre-applypatch", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive", "prepare-commit-msg", "update",
 }
 
-// gitSetup keeps the files that git is told of.
+// gitSetup retains the files that git is configured with.
 type gitSetup struct {
 	temp *workspace.Workspace
 	// self is this program.

@@ -27,7 +27,7 @@ func TestCommitWithoutSecrets(t *testing.T) {
 	if got := s.must("git branch --show-current"); got != "main\n" {
 		t.Errorf("%q", got)
 	}
-	// What the model configures goes before what is there by itself.
+	// The model's configuration overrides the default one.
 	s.must("git config user.name other && git config --global user.email other@example.org && git commit -q --allow-empty -m second")
 	if got := s.commits(); !strings.HasPrefix(got, "other <other@example.org> second\n") {
 		t.Errorf("%q", got)
@@ -46,7 +46,7 @@ func TestCommitWithSecrets(t *testing.T) {
 	if got := s.commits(); strings.Contains(got, "first") {
 		t.Errorf("it was committed: %q", got)
 	}
-	// What is staged counts, and not what lies in the folder.
+	// The staged content counts, and not the content of the folder.
 	s.write("config/aws.ini", "clean\n")
 	if r := s.bash("git commit -qm still"); r.OK || !strings.HasPrefix(r.Output, want) {
 		t.Errorf("staged: %+v", r)
@@ -59,7 +59,7 @@ func TestCommitWithSecrets(t *testing.T) {
 	if r := s.bash("git commit -qm part config/aws.ini"); r.OK {
 		t.Errorf("a part: %+v", r)
 	}
-	// It is a guard against accidents, and says how to go past it.
+	// It is a guard against accidents, and its message has the way to bypass it.
 	s.must("git commit -qa --no-verify -m known")
 	// A secret that is there already is not found anew, unless it is on another line.
 	s.write("config/aws.ini", "another line\nclean\n"+stagedKey+"\n")
@@ -154,7 +154,7 @@ func TestGitSetupIsKept(t *testing.T) {
 	}
 }
 
-// What the tool server keeps of outputs is in the workspace, and no work of the run.
+// The outputs that the tool server stores are in the workspace, and are not work of the run.
 func TestKeptOutputsAreNotCommitted(t *testing.T) {
 	s := gitSandbox(t)
 	s.must("seq 1000")
@@ -187,7 +187,7 @@ func TestManyStagedFiles(t *testing.T) {
 	}
 }
 
-// Behind as many findings as are listed there may be another one: what is known does not hide it.
+// Behind as many findings as are listed there may be another one: the known ones do not hide it.
 func TestCommitOfAFileFullOfKnownSecrets(t *testing.T) {
 	s := gitSandbox(t)
 	known := strings.Repeat(stagedKey+"\n", secretscan.MaxFindings)
@@ -199,7 +199,7 @@ func TestCommitOfAFileFullOfKnownSecrets(t *testing.T) {
 	}
 }
 
-// A commit that is not looked through as a whole goes on, and says what of it was not.
+// A commit that is not scanned as a whole goes on, and the output names the files that were not.
 func TestCommitBeyondTheBounds(t *testing.T) {
 	s := gitSandbox(t)
 	lines := strings.Repeat(strings.Repeat("x", 63)+"\n", secretscan.MaxBytes/64)

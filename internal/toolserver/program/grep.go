@@ -54,8 +54,7 @@ func (p *Runner) grep(ctx context.Context, j tool.Job) toolapi.Result {
 	return grepResult(p.run(ctx, j, Program{Name: grepProgram, Args: options, Timeout: grepTimeout}))
 }
 
-// grepOptions are the arguments for ripgrep, but for the path. What it is told does not depend on anything else, and what it
-// says is the same each time.
+// grepOptions are the arguments for ripgrep, except for the path. They depend on nothing else, so ripgrep's output is the same each time.
 func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 	var bad toolapi.Result
 	switch {
@@ -97,8 +96,8 @@ func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 	return append(options, "--regexp="+args.Pattern), nil
 }
 
-// searchable is the name for os.Root of a file or folder of the workspace. What a program could read by itself is no secret
-// to it; the check is for clear answers, and because a pipe would keep it waiting.
+// searchable is the name for os.Root of a file or folder of the workspace. Files that a program could read by itself are no secret to it;
+// the check is for clear answers, and because ripgrep would block on a pipe.
 func searchable(w *workspace.Workspace, name string) (string, error) {
 	local, err := w.Resolve(name)
 	if err != nil {
@@ -111,15 +110,15 @@ func searchable(w *workspace.Workspace, name string) (string, error) {
 	return local, file.Close()
 }
 
-// badPattern reports whether ripgrep complains about a pattern or a glob, and returns its words. Versions before 14 say them without
-// the name of the program.
+// badPattern reports whether ripgrep rejects a pattern or a glob, and returns its message. Versions before 14 print it without the name of
+// the program.
 func badPattern(said string) (message string, ok bool) {
 	message, named := strings.CutPrefix(said, grepProgram+": ")
 	return message, named || strings.HasPrefix(said, "regex parse error:") || strings.HasPrefix(said, "error parsing glob ")
 }
 
-// grepResult makes the result of a search of that of the program. Its status is 1 if nothing was found, and 2 if something
-// was wrong: with the pattern, which it says, or with a file, which it does not say.
+// grepResult makes the result of a search from that of the program. Its status is 1 if nothing was found, and 2 after an error: with the
+// pattern, which ripgrep names, or with a file, which it does not name.
 func grepResult(r toolapi.Result) toolapi.Result {
 	switch r.ErrorCode {
 	case "exit_1":

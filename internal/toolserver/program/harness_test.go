@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sandbox is the folders of a sandbox and, while it is started, what runs programs in it.
+// sandbox is the folders of a sandbox and, while it is started, the runner of its programs.
 type sandbox struct {
 	t         *testing.T
 	workspace string
@@ -64,7 +64,7 @@ type sandbox struct {
 	stop     func()
 }
 
-// newSandbox makes a sandbox that is started. Whoever runs programs ends every process below the test that belongs to no call of it: these
+// newSandbox makes a sandbox that is started. A runner of programs ends every process below the test that belongs to no call of it: these
 // tests must not be parallel.
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
@@ -122,7 +122,7 @@ func (s *sandbox) ok(err error) {
 	}
 }
 
-// restart stops what runs programs and starts it again on the same folders.
+// restart stops the runner of programs and starts it again on the same folders.
 func (s *sandbox) restart() {
 	s.t.Helper()
 	s.stop()

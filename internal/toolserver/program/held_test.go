@@ -44,7 +44,7 @@ open("held", "w").close()
 time.sleep(1000)
 `
 
-// holds waits until the holder holds its target, and skips the test where nobody may do that.
+// holds waits until the holder holds its target, and skips the test where tracing is not permitted.
 func (s *sandbox) holds() {
 	s.t.Helper()
 	await(s.t, "the holder", func() bool {
@@ -136,7 +136,7 @@ open("held", "w").close()
 time.sleep(1000)
 `
 
-// heldProgram has two threads, says who it is, and lets everybody trace it.
+// heldProgram has two threads, writes its process number to a file, and lets every process trace it.
 const heldProgram = `
 import ctypes, os, threading, time
 ctypes.CDLL(None).prctl(0x59616d61, -1, 0, 0, 0)
@@ -200,7 +200,7 @@ func TestLinkThatIsKeptOpen(t *testing.T) {
 	endsSoon(t, "watch", v.watch)
 }
 
-// lostLauncher is a launcher that starts what it is told, stops that, and ends without a word.
+// lostLauncher is a launcher that starts the program of an order, stops it, and ends without an answer.
 func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
 	file, err := link.(*net.UnixConn).File()
 	if err != nil {
@@ -231,7 +231,7 @@ func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
 	started <- pid
 }
 
-// What a launcher started before it ended, or was stopped, without telling is not left behind.
+// A program that a launcher started without a report before it ended, or was stopped, does not remain.
 func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 	s := newSandbox(t)
 	p := s.programs

@@ -14,8 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
-// StopBackground ends all programs in the background, and lets no call leave another one until Thaw. It returns when their ends are recorded.
-// The reason is told to the model.
+// StopBackground ends all programs in the background, and lets no call leave another one until Thaw. It returns when their ends are
+// recorded. The model sees the reason.
 func (p *Runner) StopBackground(ctx context.Context, reason string) error {
 	jobs := p.background.hold(reason)
 	for _, job := range jobs {
@@ -31,7 +31,7 @@ func (p *Runner) StopBackground(ctx context.Context, reason string) error {
 	return nil
 }
 
-// hold lets no call leave a program behind until thaw, and has those that run say why they are ended. It gives those that run.
+// hold lets no call leave a program behind until thaw, and records for the running ones why they are ended. It returns the running ones.
 func (b *background) hold(reason string) []*backgroundJob {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +42,7 @@ func (b *background) hold(reason string) []*backgroundJob {
 			continue
 		}
 		if job.stopped == "" {
-			// What its program started may run on after that has ended.
+			// Processes that its program started may run on after the program has ended.
 			job.stopped, job.cut = reason, job.status.Load() != nil
 		}
 		left = append(left, job)
@@ -57,7 +57,7 @@ func (b *background) thaw() {
 	b.held = ""
 }
 
-// leave makes a job a program that outlives its call. It gives the reason for which nothing may be left now, "" if it was left.
+// leave makes a job of a program that outlives its call. It returns the reason for which no program may be left now, "" if it was left.
 func (p *Runner) leave(id string, job *backgroundJob) (held string, err error) {
 	b := &p.background
 	b.mu.Lock()
@@ -77,7 +77,7 @@ func (p *Runner) leave(id string, job *backgroundJob) (held string, err error) {
 	return "", nil
 }
 
-// noteEnd records how a program ended, unless the end of the server ended it: nobody knows how far it came then.
+// noteEnd records how a program ended, unless the end of the server ended it: then it is unknown how far the program came.
 func (p *Runner) noteEnd(id string, job *backgroundJob) {
 	if p.supervisors.isClosed() {
 		return

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
-// recordHook is the file of a ledger that tells of a record before it writes it.
+// recordHook is the file of a ledger that calls before with a record before it writes the record.
 type recordHook struct {
 	ledger.File
 	before func(record string)
@@ -24,7 +24,7 @@ func (f *recordHook) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// Who ends the programs waits until their ends are recorded, so that the answer has them.
+// The end of the programs waits until their ends are recorded, so that the answer has them.
 func TestEndOfAProgramIsRecordedBeforeItIsNoted(t *testing.T) {
 	s := newSandbox(t)
 	noted := make(chan bool, 1)

@@ -30,11 +30,11 @@ const (
 	maxOneshot = 5 * time.Second
 	// maxOneshotNetwork is for code that waits for hosts.
 	maxOneshotNetwork = 30 * time.Second
-	// maxOneshotMessage is the most that is said of an error, in bytes.
+	// maxOneshotMessage is the most of an error's text, in bytes.
 	maxOneshotMessage = 2 << 10
 )
 
-// oneshot runs the code of a Oneshot run. Whatever happens, its output is a OneshotResult.
+// oneshot runs the code of a Oneshot run. Its output is a OneshotResult in every case.
 func (p *Runner) oneshot(ctx context.Context, j tool.Job) toolapi.Result {
 	return p.oneshotWithin(ctx, j, maxOneshot, nil)
 }
@@ -88,10 +88,10 @@ func (p *Runner) runOneshot(ctx context.Context, j tool.Job, most time.Duration,
 	if err := temp.Root.MkdirAll(local, 0o700); err != nil {
 		return refuse(temp.Failure("make the folder", local, err))
 	}
-	defer func() { _ = temp.Root.RemoveAll(local) }() // What is left takes room, and no more.
+	defer func() { _ = temp.Root.RemoveAll(local) }() // Remains only take space.
 	prog.Dir, prog.Timeout = filepath.Join(temp.Dir, local), timeout
 	prog.Env = append([]string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.Dir, "TMPDIR=" + prog.Dir, "LANG=C.UTF-8"}, env...)
-	if args.Language == toolapi.LanguagePython { // What it printed before it was killed must not be lost in its buffer.
+	if args.Language == toolapi.LanguagePython { // Output must not be lost in Python's buffer when it is killed.
 		prog.Args = slices.Concat([]string{"-u", "-B"}, prog.Args)
 	}
 	console = &boundedText{limit: toolapi.MaxOneshotBytes}

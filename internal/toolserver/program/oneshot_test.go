@@ -118,7 +118,7 @@ func TestOneshotTimeIsThatOfTheProgram(t *testing.T) {
 	}
 }
 
-// Code with domains has the time that hosts need, and what it says is from the web.
+// Code with domains has the time that hosts need, and its result is from the web.
 func TestOneshotNetwork(t *testing.T) {
 	s := newSandbox(t)
 	for ms, ok := range map[int32]bool{5001: true, 30000: true, 30001: false} {

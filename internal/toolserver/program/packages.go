@@ -13,10 +13,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// withPackages adds to the variables of programs where the packages of the run's skill are, in a folder that is there
-// before the server starts. Programs of the image come before those of packages: a command that runs without an approval must be
-// the system's, and not what a package calls by its name. So must the libraries that it loads. Python finds the modules of packages by pythonSetup.
-// Node.js finds packages by require so; for import it takes no variable, and the image has a link /node_modules.
+// withPackages adds the paths of the packages of the run's skill to the variables of programs. They are in a folder that is there before
+// the server starts. Programs of the image come before those of packages: a command that runs without an approval must be the system's, and
+// not a package's program of the same name. The same holds for the libraries that it loads. Python finds the modules of packages by
+// pythonSetup. Node.js finds packages by require through a variable; for import it takes no variable, and the image has a link
+// /node_modules.
 func withPackages(env []string, dir, searchPath string) []string {
 	if dir == "" {
 		return env
@@ -31,15 +32,15 @@ func withPackages(env []string, dir, searchPath string) []string {
 		"NODE_PATH="+strings.Join(existing(node, filepath.Join(root, "usr/share/nodejs")), ":"),
 	)
 	if libraries := librariesIn(root); len(libraries) > 0 {
-		// What this variable names comes before the folders that are looked into without it. Those are named first, or a package could
-		// bring a library for bash, git and everything else that runs without being asked about.
+		// The folders of this variable come before the default ones. So the default folders are named first. Otherwise a package could bring a
+		// library for bash, git and everything else that runs without approval.
 		env = append(env, "LD_LIBRARY_PATH="+strings.Join(slices.Concat(librariesIn("/usr/local"), librariesIn("/"), libraries), ":"))
 	}
 	return env
 }
 
-// packageManagers are variables for package managers. Without a way out they would try for minutes to reach their registries, and advise what
-// cannot help. pip refuses to install beside Debian's packages, where the sandbox has nothing that could break: it installs below HOME.
+// packageManagers are variables for package managers. Without a way out they would try for minutes to reach their registries, and print
+// advice that cannot help. pip refuses to install beside Debian's packages. In the sandbox that breaks nothing: it installs below HOME.
 func packageManagers(wayOut bool) []string {
 	vars := []string{"PIP_BREAK_SYSTEM_PACKAGES=1", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
 	if !wayOut {
@@ -70,7 +71,7 @@ func librariesIn(root string) []string {
 	return existing(append(folders, filepath.Join(root, "lib"), filepath.Join(root, "usr/lib"))...)
 }
 
-// existing leaves out what is no folder.
+// existing returns only those that are folders.
 func existing(folders ...string) []string {
 	found := make([]string, 0, len(folders))
 	for _, f := range folders {

@@ -39,7 +39,8 @@ func TestProgramsOfPackagesComeLast(t *testing.T) {
 	}
 }
 
-// TestLibrariesOfPackagesComeLast has a package bring a library under the name of one that bash needs. What only the package has is found.
+// TestLibrariesOfPackagesComeLast has a package bring a library under the name of one that bash needs. A library that only the package has
+// is found.
 func TestLibrariesOfPackagesComeLast(t *testing.T) {
 	s := stoppedSandbox(t)
 	s.packages = t.TempDir()
@@ -80,7 +81,7 @@ func TestWithPackages(t *testing.T) {
 	}
 }
 
-// Without a way out package managers say at once that they reach no registry; with one nothing keeps them from it.
+// Without a way out package managers report at once that they reach no registry; with one nothing prevents them from it.
 func TestPackageManagersKnowTheWayOut(t *testing.T) {
 	s := newSandbox(t)
 	const ask = `echo "$PIP_NO_INDEX $npm_config_offline $PIP_BREAK_SYSTEM_PACKAGES"`

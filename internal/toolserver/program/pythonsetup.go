@@ -15,10 +15,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// Python finds modules of packages behind its standard library, and before those of the image: a package must not bring a json or ssl
-// of its own for everything that runs. No variable says that: what PYTHONPATH names comes first. So it names a folder with modules
-// that Python imports when it starts, in virtual environments too, and that put the packages where they belong. Where Python is told
-// to take no variables (-I, -E), or to import nothing by itself (-S), it finds no packages.
+// Python must find modules of packages behind its standard library, and before those of the image: a package must not bring a json or ssl
+// of its own for everything that runs. No variable has that effect: the folders of PYTHONPATH come first. So PYTHONPATH names a folder with
+// modules that Python imports when it starts, in virtual environments too, and that put the packages at the right position. A Python that
+// ignores variables (-I, -E), or imports nothing by itself (-S), finds no packages.
 
 const (
 	// pythonSetupDir in the folder for temporary files has these modules.
@@ -29,8 +29,8 @@ const (
 // pythonModules are the modules that Python imports when it starts. The second one is there so that no package has one of that name.
 var pythonModules = []string{"sitecustomize", "usercustomize"}
 
-// pythonModule is such a module. It first runs the module of its name that Python would have found, were it not for this folder; a
-// package's is not run, because it would run in every program.
+// pythonModule is such a module. It first runs the module of its name that Python would have found without this folder. A package's module
+// of that name is not run, because it would run in every program.
 const pythonModule = `# Puts the packages of the run's skill behind the standard library.
 import os, sys
 def motor_setup():

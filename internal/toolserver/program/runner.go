@@ -3,7 +3,7 @@
 //go:build linux
 
 // Package program runs programs for calls: to their end, under a time limit and with their output in bounds, or in the background. It
-// decides what a program is given, and ends everything that a call started, whatever that does against it.
+// decides on a program's environment, and ends everything that a call started, whatever that does against it.
 package program
 
 import (
@@ -31,7 +31,7 @@ import (
 )
 
 const (
-	// MaxTimeout is the longest that a process tool may be given.
+	// MaxTimeout is the longest time limit of a process tool.
 	MaxTimeout = 300 * time.Second
 	// drainTimeout bounds the wait for the end of the output after every process is dead.
 	drainTimeout = 2 * time.Second
@@ -63,9 +63,9 @@ type Runner struct {
 	python *pythonSetup
 }
 
-// Config says what programs are given, and what holds them.
+// Config configures the environment and the confinement of programs.
 type Config struct {
-	// Log gets what goes wrong.
+	// Log gets the errors.
 	Log *slog.Logger
 	// State and Temp are folders. No program may open a file in State.
 	State, Temp string
@@ -104,14 +104,14 @@ func New(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*Runner, erro
 		Lane:        make(chan struct{}, 1),
 		supervisors: supervisors{all: make(map[*Supervised]bool)},
 		background:  background{look: backgroundLook, ledger: cfg.Ledger},
-		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
+		// No variables of the server's own environment: those of the Pod are not for the programs in it.
 		env: withPackages([]string{
 			"PATH=" + cfg.SearchPath,
 			"HOME=" + ws.Dir,
 			"TMPDIR=" + cfg.Temp,
 			"LANG=C.UTF-8",
 			"TERM=dumb",
-			// What a program printed before it was killed must not be lost in its buffer.
+			// Output must not be lost in a buffer when a program is killed.
 			"PYTHONUNBUFFERED=1",
 			"PYTHONDONTWRITEBYTECODE=1",
 			// Programs of the code tool import the modules that lie in the workspace.
@@ -123,7 +123,7 @@ func New(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*Runner, erro
 	return p, nil
 }
 
-// Close ends what was started and not waited for. No call runs any more.
+// Close ends all programs that were started and not waited for. No call runs any more.
 func (p *Runner) Close() {
 	p.supervisors.close()
 	p.background.pumps.Wait()
@@ -131,14 +131,14 @@ func (p *Runner) Close() {
 	p.reaper.Close()
 }
 
-// Freeze ends everything that was started, and lets nothing start until Thaw. The reason is told of what runs in the background. An error
-// says that some processes could not be ended.
+// Freeze ends everything that was started, and lets nothing start until Thaw. The model sees the reason for programs in the background. It
+// returns an error if some processes could not be ended.
 func (p *Runner) Freeze(reason string) error {
 	p.supervisors.freeze()
 	p.background.hold(reason)
 	p.supervisors.stop()
 	left := p.reaper.KillAll() + p.reaper.CountSupervised()
-	// What a program printed at last may still be on its way into a file.
+	// The last output of a program may still be on its way into a file.
 	p.background.pumps.Wait()
 	if left > 0 {
 		return fmt.Errorf("%d processes of the sandbox cannot be ended", left)
@@ -166,7 +166,7 @@ func (p *Runner) WhileHeld(do func()) { p.reaper.WhileHeld(do) }
 // WatchBackground sets how long a command is watched before its call leaves it in the background. No call runs.
 func (p *Runner) WatchBackground(look time.Duration) { p.background.look = look }
 
-// FreezeStarts lets nothing start until Thaw. What runs goes on.
+// FreezeStarts lets nothing start until Thaw. Running programs go on.
 func (p *Runner) FreezeStarts() { p.supervisors.freeze() }
 
 // Thaw lets programs start, and calls leave programs behind.
@@ -185,14 +185,14 @@ func (p *Runner) Ready() error { return p.reaper.Ready() }
 func (p *Runner) SearchPath() string { return strings.Join(p.path, string(filepath.ListSeparator)) }
 
 // GitHooks returns the folder of the hooks that git runs in every repository of the sandbox. They are written anew if a program changed
-// them; an error says that they cannot be.
+// them; it returns an error if they cannot be.
 func (p *Runner) GitHooks() (string, error) {
 	_, err := p.git.variables()
 	return p.git.hooksPath(), err
 }
 
-// ServerVariables are those of an MCP server's program, but for those of the way out. The program lives on, so the files that they name are
-// looked after before each of its calls.
+// ServerVariables are those of an MCP server's program, except for those of the way out. The program lives on, so the files that they name
+// are looked after before each of its calls.
 func (p *Runner) ServerVariables(server string) []string {
 	env, err := p.git.variables()
 	if err != nil {
@@ -205,7 +205,7 @@ func (p *Runner) ServerVariables(server string) []string {
 	return slices.Concat(p.env, env, python)
 }
 
-// killStrays kills what is below the server and belongs to nothing, between two calls.
+// killStrays kills the processes below the server that belong to no call, between two calls.
 func (p *Runner) killStrays() {
 	p.Lane <- struct{}{}
 	defer func() { <-p.Lane }()
@@ -214,8 +214,7 @@ func (p *Runner) killStrays() {
 	}
 }
 
-// Environment returns the variables of a call's program. The note is for the model: it says what of them is not as it should be, "" for
-// nothing.
+// Environment returns the variables of a call's program. The note tells the model about a problem with them; it is "" if there is none.
 func (p *Runner) Environment(j tool.Job) (env []string, note string) {
 	more, err := p.Egress.Variables()
 	if err != nil {
@@ -240,7 +239,7 @@ func (p *Runner) Environment(j tool.Job) (env []string, note string) {
 	return env, note
 }
 
-// callEnvironment is Environment with what package managers are told. What installs a skill's packages is told otherwise.
+// callEnvironment is Environment with the variables for package managers. The installation of a skill's packages configures them otherwise.
 func (p *Runner) callEnvironment(j tool.Job) (env []string, note string) {
 	env, note = p.Environment(j)
 	return append(packageManagers(p.Egress.Current().Proxy != ""), env...), note
@@ -279,7 +278,7 @@ func missing(name string) toolapi.Result {
 	return tool.Failure(toolapi.CodeNotFound, "The program %s is not in this sandbox's image. Use another tool or language.", name)
 }
 
-// errNoProgram says that there is no such program to start.
+// errNoProgram means that there is no such program to start.
 var errNoProgram = exec.ErrNotFound
 
 // Find looks a program up on the search path.

@@ -153,8 +153,8 @@ func TestStateIsClosedToTools(t *testing.T) {
 	}
 }
 
-// escapees starts processes that try to survive: in the background, in a session of its own, as an orphan of two forks,
-// and deaf to signals. Each carries the mark in its command line and says that it runs by a file.
+// escapees starts processes that try to survive: in the background, in a session of its own, as an orphan of two forks, and deaf to
+// signals. Each carries the mark in its command line and writes a file to show that it runs.
 func escapees(mark string) string {
 	return fmt.Sprintf(`
 cat > escape.py <<'END'
@@ -189,7 +189,7 @@ touch all-up
 
 func TestNothingOutlivesItsCall(t *testing.T) {
 	tests := map[string]struct {
-		end    string // what the main process does after the others run
+		end    string // the action of the main process after the others run
 		cancel bool
 		code   string
 	}{
@@ -244,7 +244,7 @@ func TestTimeoutSaysWhatWasPrintedAndTheLimit(t *testing.T) {
 	}
 }
 
-// A program that is never collected as a zombie by anybody else must not stay one.
+// A program that only the server can collect must not stay a zombie.
 func TestOrphansAreCollectedDuringACall(t *testing.T) {
 	s := newSandbox(t)
 	r := s.bash(`
@@ -354,7 +354,7 @@ func TestOldOutputsMakeRoom(t *testing.T) {
 	}
 }
 
-// A hostile program prepares what the server is about to write to.
+// A hostile program prepares the paths that the server is about to write to.
 func TestSpillIsNotFooled(t *testing.T) {
 	const big = "; seq 100000"
 	for name, prepare := range map[string]string{

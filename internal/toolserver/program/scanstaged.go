@@ -26,20 +26,20 @@ import (
 const ScanStagedVerb = "scan-staged"
 
 const (
-	// maxStagedFiles, maxStagedBytes and stagedTimeout bound what is looked through for one commit. The rest is told of.
+	// maxStagedFiles, maxStagedBytes and stagedTimeout bound the scan of one commit. The remainder is reported.
 	maxStagedFiles = 2000
 	maxStagedBytes = 64 << 20
 	stagedTimeout  = 20 * time.Second
 	// maxStagedList is the most that the list of files is read of.
 	maxStagedList = 4 << 20
-	// maxStagedShown is how many findings are told, and how many files that were not looked through.
+	// maxStagedShown is how many findings are listed, and how many files that were not scanned.
 	maxStagedShown = 20
 )
 
-// ScanStaged looks for secrets in what git commit is about to commit in the current folder, tells what it finds to out, and
-// gives the exit status of a hook: 1 if the commit must not be. What a file had in it before, on the same line, is not found
-// anew. What is beyond its bounds is let through, and told of by name. If git cannot be asked, the commit goes on: it will
-// tell better what is wrong.
+// ScanStaged looks for secrets in the files that git commit is about to commit in the current folder. It writes its findings to out, and
+// returns the exit status of a hook: 1 if the commit must be blocked. A secret that a file had before, on the same line, is not reported
+// anew. Files beyond its bounds are let through, and reported by name. If git cannot be asked, the commit goes on: git's own message
+// describes the problem better.
 func ScanStaged(ctx context.Context, out io.Writer) int { return scanStaged(ctx, out, stagedTimeout) }
 
 func scanStaged(ctx context.Context, out io.Writer, limit time.Duration) int {
@@ -73,12 +73,12 @@ func scanStaged(ctx context.Context, out io.Writer, limit time.Duration) int {
 	return report.end(more)
 }
 
-// stagedReport tells what was found, and what was not looked at.
+// stagedReport writes the findings, and the files that were not scanned.
 type stagedReport struct {
 	out io.Writer
 	// secrets are those that were found, skipped the files that were not looked through, or not as a whole.
 	secrets, skipped int
-	// late says that a file took too long.
+	// late is true if a file took too long.
 	late bool
 }
 
@@ -93,12 +93,12 @@ func (r *stagedReport) found(path string, f secretscan.Finding) {
 	}
 }
 
-// unseen tells of a file that was not looked through.
+// unseen reports a file that was not scanned.
 func (r *stagedReport) unseen(path, why string) {
 	r.tell("%s was not looked through for secrets: %s\n", workspace.Display(path), why)
 }
 
-// cut tells of a file of which only the beginning was looked through.
+// cut reports a file of which only the beginning was scanned.
 func (r *stagedReport) cut(path string, size int64) {
 	r.tell("%s was not looked through for secrets behind its first %d MiB: it has %d bytes\n", workspace.Display(path), secretscan.MaxBytes>>20, size)
 }
@@ -109,7 +109,7 @@ func (r *stagedReport) tell(format string, args ...any) {
 	}
 }
 
-// end tells the rest, and gives the exit status. more says that there are files that are not known.
+// end reports the remainder, and returns the exit status. more is true if there are files that are not known.
 func (r *stagedReport) end(more bool) int {
 	if r.skipped > maxStagedShown {
 		fmt.Fprintf(r.out, "and %d further files were not looked through for secrets\n", r.skipped-maxStagedShown)
@@ -140,7 +140,7 @@ type stagedFile struct {
 	before, now string
 }
 
-// stagedFiles are those of the commit that is being made; more says that there are others.
+// stagedFiles are those of the commit that is being made; more is true if there are others.
 func stagedFiles(ctx context.Context) (files []stagedFile, more bool, err error) {
 	cmd := exec.CommandContext(ctx, "git", "diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules",
 		"--diff-filter=AMT")
@@ -162,7 +162,7 @@ func stagedFiles(ctx context.Context) (files []stagedFile, more bool, err error)
 	return files, len(list) == maxStagedList, nil
 }
 
-// readOutput is the beginning of what a program prints.
+// readOutput is the beginning of a program's output.
 func readOutput(cmd *exec.Cmd, most int64) ([]byte, error) {
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -173,15 +173,15 @@ func readOutput(cmd *exec.Cmd, most int64) ([]byte, error) {
 	}
 	content, err := io.ReadAll(io.LimitReader(pipe, most))
 	if int64(len(content)) == most {
-		_ = cmd.Process.Kill() // What else it has to say does not count.
+		_ = cmd.Process.Kill() // The remainder of its output does not matter.
 		_ = cmd.Wait()
 		return content, err
 	}
 	return content, errors.Join(err, cmd.Wait())
 }
 
-// withoutFetch is an environment in which git gets no missing object from somewhere else: what it starts for that would outlive it,
-// and keep its output open.
+// withoutFetch is an environment in which git fetches no missing object: the process that it starts for that would outlive it, and hold its
+// output open.
 func withoutFetch() []string { return append(os.Environ(), "GIT_NO_LAZY_FETCH=1") }
 
 // blobs reads objects of a repository through one git cat-file.
@@ -214,7 +214,7 @@ func (b *blobs) close() {
 	_ = b.cmd.Wait()
 }
 
-// look looks through a file, and says how many bytes that were.
+// look scans a file, and returns how many bytes it scanned.
 func (b *blobs) look(f stagedFile, report *stagedReport) int64 {
 	content, size, err := b.read(f.now)
 	if err != nil {
@@ -224,7 +224,7 @@ func (b *blobs) look(f stagedFile, report *stagedReport) int64 {
 	read := int64(len(content))
 	if bytes.IndexByte(content[:min(len(content), plaintext.SniffBytes)], 0) >= 0 {
 		report.unseen(f.path, "it is not text")
-		content = nil // The name may say enough.
+		content = nil // The name may be sufficient.
 	} else if size > read {
 		report.cut(f.path, size)
 	}
@@ -259,8 +259,8 @@ func (b *blobs) read(id string) (content []byte, size int64, err error) {
 	return content, size, err
 }
 
-// added are the findings in a file that its former content does not have on a line of the same text. That not all of it could
-// be looked through is always one.
+// added are the findings in a file that its former content does not have on a line of the same text. An incomplete scan is always a
+// finding.
 func (b *blobs) added(f stagedFile, content []byte) []secretscan.Finding {
 	all := secretscan.Scan(f.path, content)
 	// Behind so many there may be others, which are not listed.

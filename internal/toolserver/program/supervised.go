@@ -24,14 +24,14 @@ import (
 type Supervised struct {
 	runner *Runner
 	number int
-	// link ends with the server, which tells the supervisor.
+	// link ends with the server, which signals that to the supervisor.
 	link *os.File
-	// status is how the program ended, nil as long as it runs; what it started may go on after it.
+	// status is how the program ended, nil as long as it runs; processes that it started may go on after it.
 	status atomic.Pointer[syscall.WaitStatus]
 	ended  chan struct{}
-	// leave tells the watch of the disk that it has ended.
+	// leave reports its end to the watch of the disk.
 	leave func()
-	// end closes ended and takes it off the list. It comes when nothing is left, or when Stop has given up.
+	// end closes ended and takes it off the list. It is called when nothing is left, or when Stop has given up.
 	end func()
 }
 
@@ -72,7 +72,7 @@ func (p *Runner) StartSupervised(argv, env []string, stdin, stdout, stderr *os.F
 		s.leave()
 		err = errors.Join(err, link.Close())
 		if errors.Is(err, proc.ErrLauncher) {
-			p.reaper.KillLost() // Nobody may know whether it was started.
+			p.reaper.KillLost() // It is unknown whether it was started.
 		}
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Supervised) watch() {
 	zombie := make(chan struct{})
 	go func() {
 		s.runner.reaper.AwaitZombie(s.number, nil)
-		_ = s.link.SetReadDeadline(time.Now().Add(proc.LinkTimeout)) // What it has said is there.
+		_ = s.link.SetReadDeadline(time.Now().Add(proc.LinkTimeout)) // Its message is there already.
 		close(zombie)
 	}()
 	var said [5]byte
@@ -115,12 +115,12 @@ func (s *Supervised) watch() {
 	s.runner.reaper.Wait(s.number)
 	s.end()
 	if n < len(said) {
-		// It was killed, and what was below it is below the server now, where it looks like a part of a call.
+		// It was killed, and the processes below it are below the server now, where they look like a part of a call.
 		s.runner.killStrays()
 	}
 }
 
-// Stop kills everything below the supervisor and waits. What the kernel does not let end is given up. It is idempotent.
+// Stop kills everything below the supervisor and waits. It gives up on processes that the kernel does not let end. It is idempotent.
 func (s *Supervised) Stop() {
 	s.runner.reaper.KillTree(s.number)
 	select {
@@ -142,12 +142,12 @@ type supervisors struct {
 	mu     sync.Mutex
 	all    map[*Supervised]bool
 	closed bool
-	// frozen says that nothing starts for the time being.
+	// frozen is true while nothing may start.
 	frozen  bool
 	running sync.WaitGroup
 }
 
-// ErrFrozen says that nothing starts because the files of the workspace are read as they are.
+// ErrFrozen means that nothing may start because the files of the workspace are being read.
 var ErrFrozen = errors.New("the sandbox is frozen: nothing starts in it until the next call")
 
 // add starts a supervisor, unless the server stops.
@@ -174,7 +174,7 @@ func (v *supervisors) remove(s *Supervised) {
 	delete(v.all, s)
 }
 
-// close lets no more start, stops all, and waits until what was below them is gone.
+// close lets no more start, stops all, and waits until the processes below them are gone.
 func (v *supervisors) close() {
 	v.mu.Lock()
 	v.closed = true

@@ -33,7 +33,7 @@ func wantEnd(t *testing.T, v *Supervised) {
 	}
 }
 
-// What lives under a supervisor outlives calls, however it tried to get away, and ends with everything it started.
+// Processes under a supervisor outlive calls, however they tried to escape, and end together with everything they started.
 func TestSupervised(t *testing.T) {
 	tests := map[string]func(*sandbox, *Supervised){
 		"stopped": func(_ *sandbox, v *Supervised) { v.Stop(); v.Stop() },
@@ -94,7 +94,7 @@ func TestSupervisedProgramEnds(t *testing.T) {
 	}
 }
 
-// A supervisor talks to nobody but its program, and its program's output ends with it.
+// A supervisor is connected to its program only, and its program's output ends with it.
 func TestSupervisedStreams(t *testing.T) {
 	s := newSandbox(t)
 	p := s.programs
@@ -133,7 +133,7 @@ func TestSupervisedStreams(t *testing.T) {
 	wantEnd(t, v)
 }
 
-// The end of the server, however it came, is the end of what it started.
+// The end of the server, however it came, ends everything that it started.
 func TestSupervisorEndsWithTheServer(t *testing.T) {
 	s := newSandbox(t)
 	mark := fmt.Sprintf("orphaned-%d", os.Getpid())

@@ -14,9 +14,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
-// A program of the code tool tells the value of its last expression on a pipe of its own, file 3, so that it is not mixed
-// with what the program prints. What runs before the program writes one JSON value per line there. The program itself can
-// write anything there, too: that is then its value.
+// A program of the code tool reports the value of its last expression on a pipe of its own, file 3, so that it is not mixed with the
+// program's output. The code that runs before the program writes one JSON value per line there. The program itself can write anything
+// there, too: that is then its value.
 
 //go:embed harness/javascript.cjs
 var javascriptHarness string
@@ -24,21 +24,21 @@ var javascriptHarness string
 //go:embed harness/python.py
 var pythonHarness string
 
-// maxTold is the most that is taken in of what a program tells.
+// maxTold is the most that is read of a program's report.
 const maxTold = 1 << 20
 
-// Kinds of what a program tells.
+// Kinds of a program's reports.
 const (
 	toldJSON  = "json"  // the value is JSON
 	toldText  = "text"  // the value has no JSON, and this describes it
 	toldError = "error" // what ended the program
 )
 
-// told is one thing that a program tells.
+// told is one report of a program.
 type told struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// Cut says that it has more text.
+	// Cut is true if the text is longer.
 	Cut bool `json:"cut"`
 	// Line is where the error is, 0 if that is not known.
 	Line int `json:"line"`
@@ -53,7 +53,7 @@ func (b *toldBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last value and the last error that were told, nil if none was.
+// last returns the last value and the last error that were reported, nil if none was.
 func (b *toldBuffer) last() (value, failed *told) {
 	for line := range bytes.Lines(b.Bytes()) {
 		var t told
@@ -92,7 +92,7 @@ func (t *told) saysNothing() bool {
 	return t.Kind == toldJSON && !t.Cut && strings.Contains(t.Text, "null") && strings.Trim(strings.ReplaceAll(t.Text, "null", ""), "[], \t\n") == ""
 }
 
-// message is what an error says, with its line.
+// message is the text of an error, with its line.
 func (t *told) message() string {
 	if t.Line > 0 {
 		return fmt.Sprintf("%s (line %d)", t.Text, t.Line)

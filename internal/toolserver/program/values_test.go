@@ -84,7 +84,7 @@ func TestCodeValue(t *testing.T) {
 	}
 }
 
-// What a program is told of its errors is about the program.
+// The error messages of a program are about the program.
 func TestCodeErrors(t *testing.T) {
 	s := newSandbox(t)
 	const js, py = toolapi.LanguageJavaScript, toolapi.LanguagePython
@@ -122,7 +122,7 @@ func TestCodeErrors(t *testing.T) {
 	}
 }
 
-// flood writes to the file on which the value is told.
+// flood writes to the file for the value.
 const flood = `import os, stat
 for fd in map(int, os.listdir("/proc/self/fd")):
     try:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request is what the tool server reads of a request, and how it refuses one.
+// Package request reads a request to the tool server, and refuses invalid ones.
 package request
 
 import (
@@ -13,16 +13,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// readBodyTimeout bounds how long a client may take to send what a request has.
+// readBodyTimeout bounds how long a client may take to send the body of a request.
 const readBodyTimeout = 30 * time.Second
 
-// Refusal is an error that is told to the client with its own status and code. Any other error is ErrInternal.
+// Refusal is an error that the client receives with its own status and code. Any other error is ErrInternal.
 type Refusal struct {
 	// Status is of HTTP.
 	Status int
 	// Code is one of toolapi's.
 	Code string
-	// Message says to people why, and what to do.
+	// Message has the reason and the fix, for people.
 	Message string
 }
 

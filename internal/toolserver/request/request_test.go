@@ -46,7 +46,7 @@ func TestContentIsBounded(t *testing.T) {
 	}
 }
 
-// A field that is not known is told apart from what cannot be read: the request may be a good one of another release.
+// An unknown field is distinguished from unreadable content: the request may be a good one of another release.
 func TestUnreadable(t *testing.T) {
 	for content, code := range map[string]string{`{"b":1}`: toolapi.ErrUnknownField, `{`: toolapi.ErrBadRequest, `{"a":"x"}`: toolapi.ErrBadRequest} {
 		dec := json.NewDecoder(strings.NewReader(content))

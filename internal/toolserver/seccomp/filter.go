@@ -2,10 +2,10 @@
 
 // Package seccomp builds the filter of system calls that every program of a sandbox gets.
 //
-// The walls around a sandbox are the network plugin's, and a plugin may know one family of addresses only: on a cluster of IPv4
-// each Pod has an IPv6 address of its link all the same, and nothing may stand between two of these. So the filter leaves
-// programs the sockets for which the walls were proved, and no others. It also keeps them from changing the limits and the
-// priority of the tool server, which has their user id.
+// The barriers around a sandbox are the network plugin's, and a plugin may handle one family of addresses only. On an IPv4 cluster each Pod
+// has an IPv6 link address all the same, and there may be no barrier between two of these. So the filter allows programs the sockets for
+// which the barriers were proved, and no others. It also prevents programs from changing the limits and the priority of the tool server,
+// which has their user id.
 //
 // A filter holds for a process and all that it starts, cannot be taken off, and further filters can only refuse more.
 package seccomp
@@ -19,7 +19,7 @@ import (
 // Families are the families of IP of which programs get sockets. Unix sockets they get in any case.
 type Families struct{ IPv4, IPv6 bool }
 
-// What the kernel is told to do with a call. An error has its number in the low half.
+// Actions of the kernel for a call. An error has its number in the low half.
 const (
 	retAllow = 0x7fff0000
 	retError = 0x00050000
@@ -97,7 +97,7 @@ const (
 	fsReserve, fsReserve64, fsZeroRange = 0x40305828, 0x4030582a, 0x40305839
 	fsSetAttributes                     = 0x401c5820
 	xfsAllocate, xfsAllocate64          = 0x4030580a, 0x40305824
-	// A subvolume of btrfs is another device for whoever counts a folder, and any user may make one.
+	// A subvolume of btrfs is another device for a program that counts a folder, and any user may make one.
 	btrfsSubvolume, btrfsSubvolume2 = 0x5000940e, 0x50009418
 	btrfsSnapshot, btrfsSnapshot2   = 0x50009401, 0x50009417
 
@@ -106,8 +106,8 @@ const (
 	ioprioProcess, ioprioGroup = 1, 2
 )
 
-// ServerMark is the third argument of prctl(PR_SET_DUMPABLE), which the kernel does not look at, by which the tool server's own processes
-// say that they mean it. A program that knows it gains nothing: who hides its files is ended.
+// ServerMark is the third argument of prctl(PR_SET_DUMPABLE), which the kernel ignores. With it the tool server's own processes mark that
+// the call is intended. A program that knows it gains nothing: a process that hides its files is ended.
 const ServerMark = 0x6d6f746f72636f72
 
 // check holds if a word of the arguments, with the mask laid over it, is a value.
@@ -131,7 +131,7 @@ type pattern struct {
 
 func allow(checks ...check) pattern { return pattern{checks, retAllow} }
 
-// rule is for one system call: the first pattern that fits counts, and otherwise what is said there.
+// rule is for one system call: the first pattern that fits counts, and otherwise the rule's own action.
 type rule struct {
 	call      uint32
 	patterns  []pattern
@@ -160,7 +160,7 @@ func (a arch) program(f Families) []bpf.Instruction {
 }
 
 func (a arch) rules(f Families) []rule {
-	// Whoever looks after another process says which; 0 is the caller.
+	// A caller that means another process passes its number; 0 is the caller itself.
 	self := []pattern{allow(low(0, 0))}
 	return []rule{
 		{a.socket, sockets(f), noSuchFamily},
@@ -180,15 +180,15 @@ func (a arch) rules(f Families) []rule {
 		{a.ioUringRegister, nil, notPermitted},
 		// Its pending work holds files that no process has a descriptor for, and the disk watch cannot find them.
 		{a.ioSetup, nil, noSuchCall},
-		// A hole frees room. Whatever else it does can take a disk in no time; programs write zeros instead.
+		// A hole frees space. The other modes can fill a disk in no time; programs write zeros instead.
 		{a.fallocate, []pattern{allow(low(1, punchHole))}, unsupported},
 		{a.ioctl, reservations(), retAllow},
 		{a.prctl, hidings(), retAllow},
 	}
 }
 
-// hidings ignores the wish of a process that others of its user see neither its memory nor its files: the tool server could not count
-// what it holds. Agents for keys wish so, and end if they cannot have it.
+// hidings ignores the request of a process to hide its memory and its files from others of its user: the tool server could not count what
+// it holds. Agents for keys make that request, and end if it fails.
 func hidings() []pattern {
 	hide := []check{low(0, setDumpable), low(1, 0), high(1, 0)}
 	return []pattern{
@@ -197,8 +197,8 @@ func hidings() []pattern {
 	}
 }
 
-// reservations refuses the ways in which a program can take room of a disk without writing, and those in which it makes a filesystem of its own
-// in a folder, which no count of the folder enters.
+// reservations refuses the ways in which a program can use up disk space without writing. It also refuses those that make a new filesystem
+// inside a folder, which no count of the folder enters.
 func reservations() []pattern {
 	var patterns []pattern
 	for _, command := range []uint32{
@@ -231,9 +231,9 @@ func sockets(f Families) []pattern {
 	return patterns
 }
 
-// toMany refuses what a program needs to speak to, or to hear, all of a network at once. The leave to send broadcasts is ignored
-// instead: a program in Go asks for it on each socket of UDP, and gets no socket if that fails. A broadcast without it is refused
-// by the kernel when it is sent.
+// toMany refuses the options with which a program sends to, or receives from, all of a network at once. The option to send broadcasts is
+// ignored instead: a program in Go sets it on each UDP socket, and gets no socket if that fails. The kernel refuses a broadcast without it
+// when it is sent.
 func toMany() []pattern {
 	options := []struct {
 		level   uint32
@@ -261,7 +261,7 @@ func (r rule) compile() []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: r.call, SkipFalse: uint8(len(body))}}, body...)
 }
 
-// compile goes on behind itself if a check does not hold.
+// compile continues behind the pattern if a check does not hold.
 func (p pattern) compile() []bpf.Instruction {
 	body := []bpf.Instruction{bpf.RetConstant{Val: p.ret}}
 	for _, c := range slices.Backward(p.checks) {

@@ -159,7 +159,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// Whatever takes room without a write, makes a filesystem in a folder, or joins a group is refused, by the kernel's numbers.
+// The kernel's numbers of all requests that allocate space without a write, make a filesystem in a folder, or join a group are refused.
 func TestEveryRequestThatIsRefused(t *testing.T) {
 	type request struct {
 		of   func(arch) uint32

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Install puts the filter on all threads of this process, and with that on what it starts from now on. It then tries what must
-// be refused: a kernel that takes a filter and does not obey it is found here and not by a program. This cannot be undone.
+// Install puts the filter on all threads of this process, and with that on all processes that it starts from now on. It then tries the
+// calls that must be refused: so the server detects a kernel that accepts a filter and does not obey it before a program does. This cannot
+// be undone.
 func Install(f Families) error {
 	filter, err := Filter(f)
 	if err != nil {

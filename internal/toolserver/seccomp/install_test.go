@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tryAll makes the calls and prints what came of each.
+// tryAll makes the calls and prints their results.
 func tryAll() {
 	try := func(name string, err error) {
 		if errno := syscall.Errno(0); errors.As(err, &errno) && errno != 0 {

@@ -13,7 +13,7 @@ import (
 const (
 	// shownBytes is the most of one line in an excerpt.
 	shownBytes = 200
-	// MaxExcerpt is the most lines of an excerpt before its middle is left out.
+	// MaxExcerpt is the most lines of an excerpt before its middle is omitted.
 	MaxExcerpt = 16
 	// maxListed is how many numbers a message lists.
 	maxListed = 5
@@ -47,8 +47,8 @@ func Squeeze(text string) string {
 // Numbered returns a line with its number before it, as cat -n has it.
 func Numbered(number int, line string) string { return fmt.Sprintf("%6d\t%s", number, line) }
 
-// Excerpt shows the lines first to last of a text, numbered from 1. Lines beyond its ends are left out, and so is the
-// middle of many lines, if it has two or more: the mark takes a line itself.
+// Excerpt shows the lines first to last of a text, numbered from 1. Lines beyond its ends are omitted, and so is the middle of many lines,
+// if it has two or more: the mark takes a line itself.
 func Excerpt(all []string, first, last int) string {
 	first, last = max(1, first), min(last, len(all))
 	var b strings.Builder
@@ -63,8 +63,8 @@ func Excerpt(all []string, first, last int) string {
 	return b.String()
 }
 
-// Shown returns a line as an excerpt or a message has it: without its end, without control characters, which could hide
-// or fake text on a terminal, and at most 200 bytes of it.
+// Shown returns a line for an excerpt or a message: at most 200 bytes of it, without its line end. It removes control characters, which
+// could hide or fake text on a terminal.
 func Shown(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	shown := first(clean(first(line, shownBytes)), shownBytes)

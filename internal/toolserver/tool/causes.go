@@ -22,7 +22,7 @@ var (
 )
 
 const (
-	// HaltedText says to the model why its call was ended.
+	// HaltedText tells the model why its call was ended.
 	HaltedText = "the walls around the sandbox had a hole, so everything in it was ended; nothing was undone, and it goes on now that they are closed"
 	// DiskFullEnded begins the text about a full disk.
 	DiskFullEnded = "every program in the sandbox was ended, those in the background too, because the disk is full: "
@@ -33,7 +33,7 @@ const (
 // DiskFullError is the cause of the end of calls that run when a volume is full.
 type DiskFullError struct{ disk.Full }
 
-// Error says what holds how much, and what to do.
+// Error names the volume, its usage, and the fix.
 func (e *DiskFullError) Error() string {
 	free := e.Free()
 	what := fmt.Sprintf("%s holds %d bytes in %d files, and may hold %d bytes in %d files",

@@ -13,8 +13,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Failure is the envelope of a tool that failed. The text says what happened, where, and what to do about it; the
-// model reads nothing else. All of it is a note: what a host or a server said must not be in it, see ForeignFailure.
+// Failure is the envelope of a tool that failed. The text has the event, its position, and the fix; the model reads nothing else. All of it
+// is a note: it must not have text of a host or a server, see ForeignFailure.
 func Failure(code, format string, args ...any) toolapi.Result {
 	r := ForeignFailure(code, format, args...)
 	r.SetParts("", r.Output)
@@ -43,7 +43,7 @@ func Successf(format string, args ...any) toolapi.Result {
 	return Success(fmt.Sprintf(format, args...))
 }
 
-// Interrupted is the envelope of a call whose context ended; when says how far it had come.
+// Interrupted is the envelope of a call whose context ended; when describes how far it had come.
 func Interrupted(ctx context.Context, when string) toolapi.Result {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrHalted):

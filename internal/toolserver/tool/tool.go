@@ -2,7 +2,7 @@
 
 //go:build linux
 
-// Package tool says what a tool of the tool server is: what it is given to do, what it answers, and why it was ended.
+// Package tool defines a tool of the tool server: its job, its result, and the reasons for which it is ended.
 package tool
 
 import (
@@ -21,8 +21,8 @@ const FileTimeout = 30 * time.Second
 
 // Tool is one tool of the server.
 type Tool struct {
-	// Alone says that the tool starts processes or changes files. Only one such call runs at a time, so that every
-	// process below the server is known to belong to the call that runs.
+	// Alone is true if the tool starts processes or changes files. Only one such call runs at a time, so that every process below the server
+	// is known to belong to the running call.
 	Alone bool
 	// Limit is the most bytes of output.
 	Limit int
@@ -30,7 +30,7 @@ type Tool struct {
 	Run func(ctx context.Context, j Job) toolapi.Result
 }
 
-// Job is what a tool is given to do.
+// Job is the input of a tool.
 type Job struct {
 	// ID is the call's.
 	ID string

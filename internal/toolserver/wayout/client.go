@@ -30,11 +30,11 @@ const (
 
 	// MaxDenialBytes holds any answer of the proxy's own.
 	MaxDenialBytes = 8 << 10
-	// DeniedHeader is in the proxy's own answers, and says why.
+	// DeniedHeader is set on the proxy's own answers, and has the reason.
 	DeniedHeader = "Motor-Denied"
 )
 
-// ErrNone says that nothing can be reached from the sandbox.
+// ErrNone means that nothing can be reached from the sandbox.
 var ErrNone = errors.New("this sandbox has no way out")
 
 // ProxyRefusal is the answer of the egress proxy to a CONNECT that it did not carry out.
@@ -43,18 +43,18 @@ type ProxyRefusal struct {
 	Status int
 	// message is the proxy's own word, in one line.
 	message string
-	// Reason and Body are why it refused, and what it says to that.
+	// Reason and Body are the proxy's reason and its explanation.
 	Reason, Body string
 }
 
-// Error says what the proxy answered.
+// Error describes the proxy's answer.
 func (r *ProxyRefusal) Error() string {
 	return fmt.Sprintf("the egress proxy answered %d: %s", r.Status, r.message)
 }
 
-// Client makes a client for requests of the server's own: they go where those of programs go, through the egress
-// proxy and nowhere else, and trust what those trust. It follows no redirect and has no time limit of its own. Whoever makes
-// it closes its idle connections. The error is ErrNone if there is no way out.
+// Client makes a client for requests of the server's own. Like those of programs, they go through the egress proxy and nowhere else, and
+// trust the same certificates. It follows no redirect and has no time limit of its own. The caller closes its idle connections. The error
+// is ErrNone if there is no way out.
 func (e *Egress) Client() (*http.Client, error) {
 	way := e.Current()
 	if way.Proxy == "" {
@@ -88,7 +88,7 @@ func refusalOf(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respon
 	_, phrase, _ := strings.Cut(resp.Status, " ")
 	said, err := io.ReadAll(io.LimitReader(resp.Body, MaxDenialBytes))
 	if err != nil {
-		said = nil // The phrase says enough.
+		said = nil // The phrase is sufficient.
 	}
 	return &ProxyRefusal{resp.StatusCode, plaintext.Bound(phrase, 200), resp.Header.Get(DeniedHeader), string(said)}
 }

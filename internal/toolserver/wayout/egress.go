@@ -2,8 +2,8 @@
 
 //go:build linux
 
-// Package wayout is the way out of the sandbox as its programs and its tools use it: by the egress proxy alone. What they were given for it
-// is kept out of what is kept.
+// Package wayout is the way out of the sandbox for its programs and its tools: the egress proxy alone. The values that they receive for it
+// are removed from everything that is stored.
 package wayout
 
 import (
@@ -38,8 +38,8 @@ const (
 	NotProxied = "localhost,127.0.0.1,::1"
 )
 
-// Egress is the way out of the sandbox and what programs may use there, as the manager told it. It is kept in memory: a server that starts again has none
-// until it is told.
+// Egress is the way out of the sandbox and the values that programs may use there, as the manager sent them. It is kept in memory: a server
+// that starts again has none until the manager sends it.
 type Egress struct {
 	log *slog.Logger
 	// Temp is the folder for temporary files. Access to it is as careful as to the workspace: programs can put anything
@@ -55,9 +55,9 @@ type Egress struct {
 	env []string
 	// bundle is what BundleFile must hold, nil if there is none.
 	bundle []byte
-	// hidden takes out of what is kept what programs were given.
+	// hidden removes from stored texts the values that programs received.
 	hidden *redact.Redactor
-	// way is what the server itself must know to use the way out: Proxy, Token and CA.
+	// way is the part of the request that the server itself needs to use the way out: Proxy, Token and CA.
 	way toolapi.EgressRequest
 }
 
@@ -80,14 +80,14 @@ func (e *Egress) IsSet() bool {
 	return len(e.env) > 0
 }
 
-// Current is the way out as the manager told it last: Proxy, Token and CA.
+// Current is the way out as the manager sent it last: Proxy, Token and CA.
 func (e *Egress) Current() toolapi.EgressRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.way
 }
 
-// Set takes the request's way out in place of the one before it. valid is asked at the last moment.
+// Set replaces the way out with that of the request. valid is asked at the last moment.
 func (e *Egress) Set(req toolapi.EgressRequest, valid func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -160,10 +160,10 @@ func (e *Egress) readSystemCAs() []byte {
 	return content
 }
 
-// Variables returns the variables of a program that starts now, also with an error, which says that the file with the
-// certificates cannot be written: what it would take to write it may be for a program to do. The file that they name is written anew if it is not what
-// it must be: a program that removed or changed it, on purpose or with all temporary files, would have every later one
-// fail or trust others, and nobody would know why.
+// Variables returns the variables of a program that starts now. It returns them also with an error, which means that the file with the
+// certificates cannot be written: a program may be able to fix the cause. The file that they name is written anew if its content is wrong.
+// A program may have removed or changed it, on purpose or with all temporary files. Then every later program would fail or trust others,
+// for no visible reason.
 func (e *Egress) Variables() ([]string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -203,7 +203,7 @@ func (e *Egress) writeBundle() error {
 	return e.Temp.Root.Chmod(BundleFile, bundleMode)
 }
 
-// Check says what is wrong with a request. No error repeats a token or a value.
+// Check returns an error if a request is not valid. No error repeats a token or a value.
 func Check(req toolapi.EgressRequest) error {
 	if err := checkEnvironment(req.Environment); err != nil {
 		return err

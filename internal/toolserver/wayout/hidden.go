@@ -15,19 +15,19 @@ import (
 // minHiddenLine is how long a line of a value must be to be one that nothing else prints.
 const minHiddenLine = 16
 
-// Hiding is what takes the values out that programs were given, and those that stand for credentials.
+// Hiding is the redactor of the values that programs received, and of those that stand for credentials.
 func (e *Egress) Hiding() *redact.Redactor {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.hidden
 }
 
-// hide makes the redactor for what a request gives to programs. The names are those that the run has for its credentials.
+// hide makes the redactor for the values that a request passes to programs. The names are those that the run has for its credentials.
 func hide(req toolapi.EgressRequest) *redact.Redactor {
 	secrets := []redact.Secret{{Name: "egress-token", Value: []byte(req.Token)}}
 	for name, value := range req.Environment {
 		name, value = strings.ToLower(name), strings.TrimRight(value, "\r\n")
-		// Of user:password a program may print the password alone.
+		// A program may print the password of user:password alone.
 		for _, part := range redact.Parts("basic", []byte(value)) {
 			secrets = append(secrets, redact.Secret{Name: name, Value: part})
 		}
@@ -40,7 +40,7 @@ func hide(req toolapi.EgressRequest) *redact.Redactor {
 	return redact.New(secrets...)
 }
 
-// Holds reports whether there is a value in a text that programs were given.
+// Holds reports whether a text has a value that programs received.
 func (e *Egress) Holds(text []byte) bool {
 	e.mu.Lock()
 	hidden := e.hidden

@@ -15,12 +15,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 )
 
-// taintFile in the state folder says that there may be something in the sandbox that came in from the web.
+// taintFile in the state folder marks that the sandbox may have content that came in from the web.
 const taintFile = "web"
 
-// Taint reports whether what lies in the sandbox may have come in from the web: there is or was a way out, an input file came
-// from there, or a result did. Nobody can tell what of it ended in which file, so it is one mark for all of them, it is on
-// disk before anything can come in, and it is never taken back.
+// Taint reports whether content of the sandbox may have come in from the web: there is or was a way out, an input file came from there, or
+// a result did. The server cannot determine which file has such content. So there is one mark for all of them, it is on disk before
+// anything can come in, and it is never removed.
 type Taint struct {
 	file string
 

@@ -9,13 +9,13 @@ import (
 	"io"
 )
 
-// interruptible is what Interruptible gives.
+// interruptible is the reader that Interruptible returns.
 type interruptible struct {
 	ctx context.Context //nolint:containedctx // it lives as long as one reading
 	r   io.Reader
 }
 
-// Interruptible reads from r until ctx ends, and gives the error of ctx then.
+// Interruptible reads from r until ctx ends, and then returns the error of ctx.
 func Interruptible(ctx context.Context, r io.Reader) io.Reader { return &interruptible{ctx, r} }
 
 // Read implements io.Reader.

@@ -21,9 +21,9 @@ import (
 const partsPrefix = "input-"
 
 var (
-	// ErrPartMissing says that a part comes whose predecessors are not there. A server that starts removes them.
+	// ErrPartMissing is the error for a part whose predecessors are not there. A server that starts removes them.
 	ErrPartMissing = errors.New("the parts of the file before this one are not there; put it from its beginning")
-	// ErrOtherFile says that the parts are not those of the file that was announced.
+	// ErrOtherFile is the error for parts that are not those of the announced file.
 	ErrOtherFile = errors.New("the parts are not the file of that digest")
 )
 
@@ -48,7 +48,7 @@ func (w *Workspace) HoldsSum(local string, size int64, want string) (bool, error
 	return err == nil && n == size && hex.EncodeToString(sum.Sum(nil)) == want, err
 }
 
-// AddPart writes a part into the file of that name. The first part makes the file, and removes what is left of another one.
+// AddPart writes a part into the file of that name. The first part makes the file, and removes the remains of another one.
 func (w *Workspace) AddPart(temp string, offset int64, content []byte) error {
 	if offset == 0 {
 		if err := w.beginParts(temp); err != nil {
@@ -93,7 +93,7 @@ func (w *Workspace) beginParts(temp string) error {
 	return file.Close()
 }
 
-// FinishParts returns a file that is complete its place.
+// FinishParts moves a complete file to its path.
 func (w *Workspace) FinishParts(temp, local string, part toolapi.Part, also fs.FileMode) error {
 	same, err := w.HoldsSum(temp, part.Size, part.SHA256)
 	if err == nil && !same {

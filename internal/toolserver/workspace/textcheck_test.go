@@ -6,7 +6,7 @@ package workspace
 
 import "testing"
 
-// Where a text is cut into pieces makes no difference, also within a rune.
+// The result does not depend on where a text is cut into pieces, also within a rune.
 func TestTextCheck(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, "plain\n": true, "Grüße, €, 😀": true, "a\x00b": false, "\xff": false, "cut off \xf0\x9f\x98": false, "\xe2\x82x": false,

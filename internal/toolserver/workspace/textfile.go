@@ -18,9 +18,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
-// ReadText reads a file that is to be changed: a regular file of at most toolapi.MaxFileBytes, UTF-8 without NUL. name is
-// its path as the model gave it. A file that is reached by a link of its own is refused, because what replaces a link
-// would not be where the reader of the link looks.
+// ReadText reads a file before it is changed: a regular file of at most toolapi.MaxFileBytes, UTF-8 without NUL. name is its path as the
+// model wrote it. A file that is reached by a symbolic link is refused, because the replacement of a link would not be where the reader of
+// the link looks.
 func (w *Workspace) ReadText(local, name string) (string, fs.FileInfo, error) {
 	file, info, err := w.OpenFile(local, os.O_RDONLY)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func (w *Workspace) ReadText(local, name string) (string, fs.FileInfo, error) {
 	if info.IsDir() {
 		return "", nil, syscall.EISDIR
 	}
-	// What is read counts, and not the size that the file says it has: it may grow meanwhile.
+	// The bytes that are read count, and not the reported size of the file: it may grow meanwhile.
 	content, err := io.ReadAll(io.LimitReader(file, toolapi.MaxFileBytes+1))
 	if err != nil {
 		return "", nil, err

@@ -2,7 +2,8 @@
 
 //go:build linux
 
-// Package workspace is the folder that tools work in. Programs change it at the same time, so every way to a file goes through its os.Root.
+// Package workspace is the folder that tools work in. Programs change it at the same time, so every access to a file goes through its
+// os.Root.
 package workspace
 
 import (
@@ -36,13 +37,13 @@ const (
 	OwnDir = ".motor"
 	// CodeDir is where the programs of the code tool are while they run.
 	CodeDir = OwnDir + "/code"
-	// TempDir is where files are written before they get their place. In a folder of their own, those that a killed
-	// server leaves behind can be found.
+	// TempDir is where files are written before they are moved to their path. In a folder of their own, the leftovers of a killed server can
+	// be found.
 	TempDir = OwnDir + "/tmp"
 )
 
-// Workspace is the folder that tools work in. All access goes through os.Root: the programs in the sandbox change the
-// folder at the same time, and a check of a path before its use would be a race that they win.
+// Workspace is the folder that tools work in. All access goes through os.Root: the programs in the sandbox change the folder at the same
+// time. They would win the race between a check of a path and its use.
 type Workspace struct {
 	// Dir is absolute, without symbolic links.
 	Dir string
@@ -62,8 +63,8 @@ func Open(dir string) (*Workspace, error) {
 // Close closes the folder.
 func (w *Workspace) Close() error { return w.Root.Close() }
 
-// RemoveLeftovers removes the server's own files that a call in progress had when the former process was killed. What
-// that call printed stays, as far as it is kept: it may tell how far the call came.
+// RemoveLeftovers removes the server's own files of a call that was in progress when the former process was killed. The stored output of
+// that call stays: it may show how far the call came.
 func (w *Workspace) RemoveLeftovers() error {
 	var errs []error
 	for _, dir := range []string{CodeDir, TempDir} {
@@ -119,11 +120,11 @@ func (w *Workspace) outside(name string) error {
 		"%s is outside of the workspace %s. Only files in the workspace can be used; give a path relative to it.", Display(name), w.Dir))
 }
 
-// ErrNotRegular is what OpenFile gives for devices, pipes and sockets.
+// ErrNotRegular is the error of OpenFile for devices, pipes and sockets.
 var ErrNotRegular = errors.New("not a regular file")
 
-// OpenFile opens a regular file or a folder. It never waits: opening a named pipe without O_NONBLOCK would stop the
-// call until somebody opens the other end.
+// OpenFile opens a regular file or a folder. It never waits: opening a named pipe without O_NONBLOCK would block the call until another
+// process opens the other end.
 func (w *Workspace) OpenFile(local string, flags int) (*os.File, fs.FileInfo, error) {
 	file, err := w.Root.OpenFile(local, flags|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0o644)
 	if errors.Is(err, syscall.ENXIO) {
@@ -142,8 +143,8 @@ func (w *Workspace) OpenFile(local string, flags int) (*os.File, fs.FileInfo, er
 	return file, info, nil
 }
 
-// Replace writes a whole file so that it has its old or its new content at any time, and makes the folders above it. An
-// existing file keeps its permissions; a symbolic link is replaced, and what it leads to stays as it is.
+// Replace writes a whole file so that it has its old or its new content at any time, and makes the folders above it. An existing file
+// retains its permissions; a symbolic link is replaced, and its target stays as it is.
 func (w *Workspace) Replace(local string, content io.Reader) error {
 	return w.ReplaceAs(local, content, 0)
 }
@@ -164,7 +165,7 @@ func (w *Workspace) ReplaceAs(local string, content io.Reader, also fs.FileMode)
 	return w.settle(temp, local)
 }
 
-// Prepare makes the folders above a file that is to be written, and gives the permissions that it is to have.
+// Prepare makes the folders above a file before it is written, and returns the permissions for it.
 func (w *Workspace) Prepare(local string) (fs.FileMode, error) {
 	const mode = fs.FileMode(0o644)
 	switch info, err := w.Root.Lstat(local); {
@@ -182,16 +183,16 @@ func (w *Workspace) Prepare(local string) (fs.FileMode, error) {
 	return mode, nil
 }
 
-// settle returns a file of TempDir its place. It is gone from there if that fails.
+// settle moves a file of TempDir to its path. If that fails, the file is removed.
 func (w *Workspace) settle(temp, local string) error {
 	if err := w.Root.Rename(temp, local); err != nil {
-		_ = w.Root.Remove(temp) // The error that led here says more.
+		_ = w.Root.Remove(temp) // The error that led here is more useful.
 		return err
 	}
 	return w.SyncFolder(path.Dir(local))
 }
 
-// Stage writes a new file in TempDir, complete and on disk, and gives its name.
+// Stage writes a new file in TempDir, complete and on disk, and returns its name.
 func (w *Workspace) Stage(content io.Reader, mode fs.FileMode) (temp string, err error) {
 	temp = path.Join(TempDir, rand.Text())
 	file, err := w.Root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -203,19 +204,19 @@ func (w *Workspace) Stage(content io.Reader, mode fs.FileMode) (temp string, err
 		err = file.Chmod(mode)
 	}
 	if err == nil {
-		err = file.Sync() // The ledger says that the file was written, so it must be there after a power cut too.
+		err = file.Sync() // The ledger will record the file as written, so it must survive a power cut too.
 	}
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		_ = w.Root.Remove(temp) // The error that led here says more.
+		_ = w.Root.Remove(temp) // The error that led here is more useful.
 		return "", err
 	}
 	return temp, nil
 }
 
-// SyncFolder puts a folder's entries on disk. One that may be written and not read cannot be opened, and is left alone.
+// SyncFolder puts a folder's entries on disk. A folder that may be written and not read cannot be opened, and is skipped.
 func (w *Workspace) SyncFolder(local string) error {
 	dir, err := w.Root.OpenFile(local, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrPermission) {
@@ -227,7 +228,7 @@ func (w *Workspace) SyncFolder(local string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Create makes a new file with the folders above it, in place of whatever has its name.
+// Create makes a new file with the folders above it, and replaces any entry of that name.
 func (w *Workspace) Create(local string) (*os.File, error) { return w.CreateAs(local, 0o644) }
 
 // CreateAs is create for a file with these permissions.
@@ -266,7 +267,7 @@ func (w *Workspace) Permits(local string, also fs.FileMode) bool {
 	return err == nil && info.Mode().Perm()&also == also
 }
 
-// Failure is the envelope for an error of a file operation. name is the path as the model gave it.
+// Failure is the envelope for an error of a file operation. name is the path as the model wrote it.
 func (w *Workspace) Failure(doing, name string, err error) toolapi.Result {
 	name = Display(name)
 	var bad *pathError
@@ -345,7 +346,7 @@ func (w *Workspace) Stays(local string, was fs.FileInfo) bool {
 	return err == nil && is.Mode() == was.Mode() && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
 }
 
-// ReadFolder reads the entries of a folder, sorted by name; more says that it has more than are read.
+// ReadFolder reads the entries of a folder, sorted by name; more is true if it has more than are read.
 func (w *Workspace) ReadFolder(local string) (entries []fs.DirEntry, more bool, err error) {
 	dir, err := w.Root.OpenFile(local, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
