@@ -47,16 +47,22 @@ undeploy: ## Remove the operator, and every MotorRun, Skill and MotorCortex with
 test: ## Everything: generated code, lint, unit, API-server, end-to-end, security and fault tests.
 	@hack/test.sh
 
+.PHONY: check
+check: ## For every day: unit tests and lint of the packages that changed since BASE, and everything that is generated.
+	@hack/check.sh
+
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector; those of the worst inputs without, which measure what they cost.
 	# The packages that take longest begin first, or one processor waits for them in the end.
 	CGO_ENABLED=1 go test -race -skip '^TestWorst' -timeout 20m ./internal/toolserver ./internal/toolserver/program ./internal/motorloop $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
 	go test -run '^TestWorst' -timeout 10m $$(grep -rl --include='*_test.go' '^func TestWorst' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 	go vet -tags e2e,faults,security,figures,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
+	go test -C hack/layout ./...
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
-	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" CGO_ENABLED=1 go test -race -timeout 40m ./test/api/...
+	# Most of the processor time goes to the API server, whose heap is small: it collects garbage less often.
+	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" GOGC=400 CGO_ENABLED=1 go test -race -timeout 40m ./test/api/...
 
 .PHONY: test-skew
 test-skew: ## The last release beside this one: engines, clients and tool servers of both, in the middle of a run.
@@ -125,8 +131,16 @@ lint: ## Lint the code.
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: verify
-verify: ## Check that generated files and go.mod are up to date.
+verify: ## Check that generated files and go.mod are up to date, and the layout as CONTRIBUTING.md says it is.
 	@hack/verify.sh
+
+.PHONY: lodgers
+lodgers: ## Report definitions that live away from everything that uses them.
+	@go run -C hack/layout . -root ../.. -lodgers
+
+.PHONY: vulncheck
+vulncheck: ## Look the modules up in the database of Go's vulnerabilities, on the Internet.
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./cmd/...
 
 .PHONY: build-installer
 build-installer: ## Write the installation as one file, dist/install.yaml.

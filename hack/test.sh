@@ -5,10 +5,21 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
+TIMES=()
+times() {
+	say "what each part took"
+	printf '%s\n' "${TIMES[@]}"
+}
+
 part() {
-	say "── $1"
+	local name=$1 began=$SECONDS
+	say "── $name"
 	shift
-	"$@" || die "$*"
+	"$@" || {
+		times
+		die "$*"
+	}
+	TIMES+=("$(printf '%5d s  %s' $((SECONDS - began)) "$name")")
 }
 
 need git git gcc gcc python3 python3 ip iproute2 rg ripgrep pip3 python3-pip
@@ -28,4 +39,5 @@ part "end-to-end tests" make --no-print-directory test-e2e
 part "security tests" make --no-print-directory test-security
 part "fault tests" make --no-print-directory test-faults
 part "tests of the archive" make --no-print-directory test-archive
+times
 say "everything passed"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests and lint of the packages that changed since BASE (the last common commit with origin/main, or else the one before HEAD), and
+# everything that is generated. It needs no cluster and a few minutes. make test is what has to pass before a change lands.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+cd "$ROOT"
+
+BASE=${BASE:-$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD~1)}
+folders=$({ git diff --name-only "$BASE" && git ls-files --others --exclude-standard; } | grep '\.go$' | xargs -r -n1 dirname | sort -u)
+packages=()
+for folder in $folders; do
+	case $folder in
+	hack/devcluster* | hack/layout* | hack/tools* | test/stores* | test/eval* | */testdata/*) continue ;; # Modules of their own, and no packages.
+	test/api | test/e2e | test/skew) continue ;;                                                         # They need an API server or a cluster.
+	esac
+	! compgen -G "$folder/*.go" >/dev/null || packages+=("./$folder")
+done
+say "${#packages[@]} packages changed since $(git rev-parse --short "$BASE")"
+if [ ${#packages[@]} -gt 0 ]; then
+	need_node
+	go test "${packages[@]}" || die "unit tests"
+	go tool -modfile=hack/lint/go.mod golangci-lint run "${packages[@]}" || die "lint"
+fi
+make --no-print-directory verify || die "make verify"
+say "nothing is wrong with what changed"

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree writes files below a new root.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range trees {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestCrowded(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		for _, dir := range []string{"internal/full", "internal/over"} {
+			files[fmt.Sprintf("%s/f%d.go", dir, i)], files[fmt.Sprintf("%s/f%d_test.go", dir, i)] = "package p\n", "package p\n"
+		}
+	}
+	files["internal/over/more.go"], files["internal/full/zz_generated.go"], files["internal/full/testdata/x.go"] = "package p\n", "package p\n", "package p\n"
+	root := tree(t, files)
+	before := crowdedToday
+	defer func() { crowdedToday = before }()
+	for name, tt := range map[string]struct {
+		today map[string]int
+		want  string
+	}{
+		"a package is over":            {nil, "internal/over has 21 production files, and 20"},
+		"it was before":                {map[string]int{"internal/over": 21}, ""},
+		"it got smaller":               {map[string]int{"internal/over": 22}, "internal/over has 21 production files now"},
+		"a name that no longer counts": {map[string]int{"internal/over": 21, "internal/gone": 30}, "internal/gone has 0"},
+	} {
+		crowdedToday = tt.today
+		found, err := crowded(root)
+		if got := strings.Join(found, "\n"); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, tt.want)
+		}
+	}
+}
+
+func TestUntested(t *testing.T) {
+	before := steps
+	defer func() { steps = before }()
+	root := tree(t, map[string]string{"internal/s/a.go": "", "internal/s/a_test.go": "", "internal/s/b.go": ""})
+	for today, want := range map[int]string{0: "1 files without a test file of their name, and 0 at most may: b.go", 1: "", 2: "in place of 2"} {
+		steps = map[string]int{"internal/s": today}
+		found, err := untested(root)
+		if got := strings.Join(found, "\n"); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("with %d today: %q, %v; want %q", today, got, err, want)
+		}
+	}
+	steps = map[string]int{"internal/gone": 0}
+	if _, err := untested(root); err == nil {
+		t.Error("a package of steps that is gone is not complained of")
+	}
+}
+
+func TestProse(t *testing.T) {
+	before := phrases
+	defer func() { phrases = before }()
+	phrases = append([]phrase{}, phrases...)
+	for i := range phrases {
+		phrases[i].today = 0
+	}
+	root := tree(t, map[string]string{
+		"internal/p/a.go":      "package p\n\n// f says whether it is.\nfunc f() {}\n\nvar text = \"nobody\" // trailing comments are not counted\n",
+		"internal/p/a_test.go": "package p\n\n// g gives nothing to nobody.\n",
+		"cmd/c/b.go":           "package c\n\n// g gives it.\n// It gives Somebody more.\n",
+	})
+	found, err := prose(root)
+	if err != nil || len(found) != 3 || !strings.Contains(found[0], "internal/p/a.go:3") || !strings.Contains(found[1], "2 comments") || !strings.Contains(found[2], "cmd/c/b.go:4") {
+		t.Errorf("%q, %v", found, err)
+	}
+	phrases[0].today = 2
+	if found, _ = prose(root); !strings.Contains(found[0], "in place of 2") {
+		t.Errorf("a number that can get smaller: %q", found[0])
+	}
+}
+
+// The report is of this repository: it loads, and is bounded by what there is.
+func TestLodgers(t *testing.T) {
+	root := tree(t, map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n", "api/a.go": "package api\n", "cmd/c.go": "package cmd\n",
+		"internal/p/home.go": "package p\n\nfunc lodger() {}\nfunc owner() {}\nfunc use() { owner() }\n",
+		"internal/p/b.go":    "package p\n\nfunc b() { lodger(); owner() }\n", "internal/p/c.go": "package p\n\nfunc c() { lodger(); owner() }\n",
+		"internal/p/d.go": "package p\n\nfunc d() { lodger(); owner() }\n",
+	})
+	found, err := lodgers(root)
+	if err != nil || len(found) != 1 || !strings.Contains(found[0], "p.lodger lives in home.go") || !strings.Contains(found[0], "b, c, d") {
+		t.Errorf("%q, %v", found, err)
+	}
+}
