@@ -41,7 +41,7 @@ const (
 	ConditionFinished = "Finished"
 	// ConditionReconciling is True while the operator works on the run (kstatus: in progress).
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when the run cannot go on before somebody changes something (kstatus: failed).
+	// ConditionStalled is True when the run cannot go on before a person or a client changes something (kstatus: failed).
 	ConditionStalled = "Stalled"
 )
 

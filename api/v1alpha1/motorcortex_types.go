@@ -37,8 +37,8 @@ type MotorCortexSpec struct {
 
 // CortexApproval says who may decide for the runs of a namespace.
 type CortexApproval struct {
-	// fourEyes has decisions come from somebody else than who created the run, whatever rights that person has: about tool calls
-	// and domains, by addDomains of a retry, and by exposeToSandbox, which nobody can set then. Off by default.
+	// fourEyes keeps the creator of a run from deciding for it, whatever rights that person has: about tool calls and domains, and by
+	// addDomains of a retry. exposeToSandbox cannot be set then. Off by default.
 	// +optional
 	FourEyes bool `json:"fourEyes,omitempty"`
 }
@@ -266,7 +266,7 @@ type SecretKeyRef struct {
 	Key string `json:"key"`
 }
 
-// MotorCortexStatus says whether runs of the namespace find the services that the MotorCortex names. The operator checks them when the spec
+// MotorCortexStatus reports whether runs of the namespace find the services that the MotorCortex names. The operator checks them when the spec
 // changes and every five minutes, every minute while one of them is not available.
 type MotorCortexStatus struct {
 	// observedGeneration is the generation of the spec that this status speaks of.

@@ -97,7 +97,7 @@ type RunApproval struct {
 	// fetch says which requests need approval.
 	// +optional
 	Fetch *FetchApproval `json:"fetch,omitempty"`
-	// onUnknown decides who deals with a tool call that was started and whose end nobody saw: a person is asked (Person),
+	// onUnknown decides who deals with a tool call that was started and whose end was not seen: a person is asked (Person),
 	// or the model is told (Model). Calls that only read are made again without asking anybody.
 	// +default="Person"
 	// +optional

@@ -27,7 +27,7 @@ type AttemptCause string
 const (
 	// CauseFirst: it is the first one.
 	CauseFirst AttemptCause = "First"
-	// CauseRetry: somebody asked for it in spec.retries.
+	// CauseRetry: an entry of spec.retries asked for it.
 	CauseRetry AttemptCause = "Retry"
 	// CauseInfrastructure: the operator made it by itself, because the one before was lost with its sandbox.
 	CauseInfrastructure AttemptCause = "Infrastructure"
@@ -130,7 +130,7 @@ type FailureSummary struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	LastStep string `json:"lastStep,omitempty"`
-	// retryable says whether another attempt may succeed although nothing was changed. It does not say that this run may have one: after a
+	// retryable is true if another attempt may succeed although nothing was changed. It does not say that this run may have one: after a
 	// timeout, that is another run.
 	// +optional
 	Retryable bool `json:"retryable,omitempty"`

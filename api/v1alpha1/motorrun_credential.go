@@ -13,7 +13,7 @@ type Credential struct {
 	// +kubebuilder:validation:XValidation:rule="!(self in ['path', 'home', 'user', 'logname', 'shell', 'pwd', 'oldpwd', 'lang', 'language', 'term', 'tmpdir', 'temp', 'tmp', 'ifs', 'env', 'bash_env', 'hostname', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy', 'ftp_proxy', 'ssl_cert_file', 'ssl_cert_dir', 'curl_ca_bundle', 'requests_ca_bundle', 'aws_ca_bundle', 'pip_cert']) && !['ld_', 'motor_', 'node_', 'python', 'git_', 'lc_', 'bash_', 'npm_config_', 'dyld_', 'openssl_'].exists(p, self.startsWith(p))",message="programs give the environment variable of that name a meaning of its own: choose another name, such as service_api_key"
 	// +required
 	Name string `json:"name"`
-	// secretRef is the key of a Secret in this namespace that has the value. Whoever creates the run needs the verb use on
+	// secretRef is the key of a Secret in this namespace that has the value. The creator of the run needs the verb use on
 	// that Secret.
 	// +required
 	SecretRef SecretKeyRef `json:"secretRef"`
@@ -31,7 +31,7 @@ type Credential struct {
 	// +optional
 	Slot string `json:"slot,omitempty"`
 	// exposeToSandbox puts the value itself into the environment variable, for what is not HTTP. The sandbox, and with it
-	// the model, can read it then. Whoever creates the run needs the verb approve on MotorRuns.
+	// the model, can read it then. The creator of the run needs the verb approve on MotorRuns.
 	// +optional
 	ExposeToSandbox bool `json:"exposeToSandbox,omitempty"`
 }

@@ -22,7 +22,7 @@ type Code struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Purpose string `json:"purpose,omitempty"`
-	// expectedOutput describes for whoever judges the value what it should look like. Nothing compares the two: status.result.summary
+	// expectedOutput describes what the value should look like, for the reader who judges it. Nothing compares the two: status.result.summary
 	// repeats the description.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

@@ -207,7 +207,7 @@ type ArchiveStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +required
 	Steps int32 `json:"steps"`
-	// head is "sha256:…" of the last link of its chain: with it, nobody can cut links off the end unseen.
+	// head is "sha256:…" of the last link of its chain: with it, a cut at the end is seen.
 	// +kubebuilder:validation:MaxLength=80
 	// +required
 	Head string `json:"head"`
@@ -274,7 +274,7 @@ type InputKind string
 const (
 	// InputQuestion is a question of the model's.
 	InputQuestion InputKind = "Question"
-	// InputOutcomeUnknown asks what to do about a tool call that was started and whose end nobody saw. The answer is one of
+	// InputOutcomeUnknown asks what to do about a tool call that was started and whose end was not seen. The answer is one of
 	// the Unknown… words; any other text means UnknownSkip and is given to the model.
 	InputOutcomeUnknown InputKind = "OutcomeUnknown"
 	// InputDomainRequest asks whether the sandbox may reach one more domain. It is answered with a decision.

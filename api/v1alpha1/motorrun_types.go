@@ -255,7 +255,7 @@ type MotorRunSpec struct {
 type RunOrigin string
 
 const (
-	// OriginCreated: somebody wrote it.
+	// OriginCreated: a client wrote it.
 	OriginCreated RunOrigin = "Created"
 	// OriginCopied: it was created with an origin in it already, as only a copy of a run has.
 	OriginCopied RunOrigin = "Copied"
@@ -362,7 +362,7 @@ type Retry struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Guidance string `json:"guidance,omitempty"`
-	// addDomains are hosts that the sandbox may reach from this attempt on. Whoever adds them needs the verb approve on the run.
+	// addDomains are hosts that the sandbox may reach from this attempt on. A client that adds them needs the verb approve on the run.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional

@@ -18,7 +18,7 @@ const (
 	ProgramFailed ProgramState = "Failed"
 	// ProgramStopped: the operator ended it; reason says why.
 	ProgramStopped ProgramState = "Stopped"
-	// ProgramLost: it ended with its tool server. Nobody can tell how far it came.
+	// ProgramLost: it ended with its tool server. How far it came is unknown.
 	ProgramLost ProgramState = "Lost"
 )
 

@@ -174,7 +174,7 @@ type StepOutcome struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Message string `json:"message,omitempty"`
-	// retryable says whether another attempt may succeed although nothing was changed.
+	// retryable is true if another attempt may succeed although nothing was changed.
 	// +optional
 	Retryable bool `json:"retryable,omitempty"`
 	// hint is a model's guess at the cause and the cure.
@@ -199,7 +199,7 @@ type ModelOutage struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// mustAct says that the model is not expected back before somebody changes something.
+	// mustAct is true if the model is not expected back before a person changes something.
 	// +optional
 	MustAct bool `json:"mustAct,omitempty"`
 }
@@ -215,7 +215,7 @@ const (
 	StepSettled StepPhase = "Settled"
 	// StepClosed: the attempt ended before every tool call had a result, and none of them gets one any more.
 	StepClosed StepPhase = "Closed"
-	// StepOutcomeUnknown: of at least one tool call that has no result nobody can tell how it ended.
+	// StepOutcomeUnknown: at least one tool call has no result, and how it ended is unknown.
 	StepOutcomeUnknown StepPhase = "OutcomeUnknown"
 )
 
@@ -231,7 +231,7 @@ type MotorStepStatus struct {
 	// +listMapKey=callID
 	// +optional
 	Results []ToolResult `json:"results,omitempty"`
-	// unknown has an entry for each time that a call was started and nobody can tell how it ended. Entries are only added.
+	// unknown has an entry for each time that a call was started and its end was not seen. Entries are only added.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=execution
@@ -313,7 +313,7 @@ type UnknownExecution struct {
 	// foundAt is when this was found.
 	// +required
 	FoundAt metav1.Time `json:"foundAt"`
-	// policy says who deals with it: nobody need be asked about a call that only reads.
+	// policy is who deals with it. A call that only reads needs no person.
 	// +kubebuilder:validation:Enum=Redo;Person;Model
 	// +required
 	Policy string `json:"policy"`

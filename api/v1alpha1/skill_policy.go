@@ -61,7 +61,7 @@ type SkillCredential struct {
 	// +optional
 	Slot string `json:"slot,omitempty"`
 	// secretRef is the key of a Secret in this namespace that has the value. Unset, each run names its own, in spec.credentials.
-	// Whoever creates the run needs the verb use on it.
+	// The creator of the run needs the verb use on it.
 	// +optional
 	SecretRef *SecretKeyRef `json:"secretRef,omitempty"`
 }
@@ -115,7 +115,7 @@ type SkillInput struct {
 	// +default="string"
 	// +optional
 	Type InputType `json:"type,omitempty"`
-	// description for whoever fills it in. A run without a required input is told it.
+	// description for the person who fills it in. A run without a required input is told it.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Description string `json:"description,omitempty"`

@@ -12,11 +12,11 @@ type SkillSpec struct {
 	// policy is what runs of the skill may use. To change it takes a new approval.
 	// +optional
 	Policy SkillPolicy `json:"policy,omitempty,omitzero"`
-	// approval lets runs use the skill: exactly that content with exactly that policy. Whoever writes it needs the verb approve
+	// approval lets runs use the skill: exactly that content with exactly that policy. A client that writes it needs the verb approve
 	// on the skill.
 	// +optional
 	Approval *SkillApproval `json:"approval,omitempty"`
-	// rejections are contents that somebody looked at and does not want. Whoever writes one needs the verb approve on the skill.
+	// rejections are contents that a person looked at and does not want. A client that writes one needs the verb approve on the skill.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=contentHash
@@ -117,7 +117,7 @@ type SkillDecision string
 const (
 	// SkillDecisionApproved: runs may use that content with that policy.
 	SkillDecisionApproved SkillDecision = "Approved"
-	// SkillDecisionRevoked: nobody may use the skill until it is approved again.
+	// SkillDecisionRevoked: no run may use the skill until it is approved again.
 	SkillDecisionRevoked SkillDecision = "Revoked"
 )
 
@@ -158,7 +158,7 @@ type SkillApproval struct {
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 }
 
-// SkillRejection says that somebody does not want a content.
+// SkillRejection records that a person does not want a content.
 type SkillRejection struct {
 	// contentHash of the files.
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`

@@ -118,7 +118,7 @@ type FindingKind string
 const (
 	// FindingSecret: something that looks like a secret.
 	FindingSecret FindingKind = "Secret"
-	// FindingHiddenUnicode: characters that nobody sees, or that turn the direction of text.
+	// FindingHiddenUnicode: characters that are not visible, or that turn the direction of text.
 	FindingHiddenUnicode FindingKind = "HiddenUnicode"
 	// FindingBase64: a long piece that looks like base64.
 	FindingBase64 FindingKind = "Base64"
@@ -243,7 +243,7 @@ type RevisionAdvice struct {
 	At metav1.Time `json:"at,omitempty,omitzero"`
 }
 
-// SkillRevision is a snapshot of a skill's files. The operator makes it; nobody changes it.
+// SkillRevision is a snapshot of a skill's files. The operator makes it, and it never changes.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=srev,categories=motor

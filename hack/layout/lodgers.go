@@ -13,10 +13,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// manyFiles is from how many other files on a definition that its own file does not use has a better home.
+// manyFiles is how many other files must use a definition before it counts as a lodger.
 const manyFiles = 3
 
-// lodgers finds package-level definitions and methods that three files of their package or more use, and their own does not.
+// lodgers finds package-level definitions that at least three files of their package use, and their own file does not.
 func lodgers(root string) ([]string, error) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, "./api/...", "./cmd/...", "./internal/...")
 	if err != nil {
