@@ -11,7 +11,7 @@ import (
 )
 
 // RunCache is the memory of this process about each run that is not over, between two passes. All of it can be found out again. One pass of a run
-// at a time uses the memory Of that run.
+// at a time uses the memory of that run.
 type RunCache[T any] struct {
 	mu    sync.Mutex
 	byRun map[types.UID]*remembered[T]
