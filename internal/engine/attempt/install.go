@@ -17,7 +17,6 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/box"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -51,10 +50,7 @@ func (a *Attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
 	defer sandbox.Close()
 	sandbox.WayOut = way
 	call := motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
-	return a.once(ctx, sandbox, call, refused, func(t motorloop.Tools) motorloop.Tools {
-		// Outside of installTools: the result that it makes has names of packages, which the sandbox wrote.
-		return redacting.Tools{Tools: installTools{t, env, sandbox.Client}, Secrets: env.Known, Refresh: way.Refresh}
-	})
+	return a.once(ctx, sandbox, call, refused, a.wireInstall(sandbox, way))
 }
 
 // installArgs returns the packages and their sources, or the reason for which none are installed: the MotorCortex may have changed since the run was

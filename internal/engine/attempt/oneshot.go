@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"motorcortex.dev/motorcortex/internal/engine/box"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -41,19 +40,13 @@ func (a *Attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 	code := env.Run.Spec.Code
 	args := toolapi.OneshotArgs{Language: code.Language, Source: code.Source, TimeoutMs: oneshot.Timeout(code.TimeoutMs, network)}
 	call := motorloop.Call{Tool: tool, Arguments: oneshot.Arguments(args)}
-	return a.once(ctx, sandbox, call, oneshot.Refuse(args, network), func(t motorloop.Tools) motorloop.Tools {
-		if way == nil {
-			return oneshotTools{t}
-		}
-		// Inside of oneshotTools, so that the results that it accepts no longer contain any secret value.
-		return oneshotTools{redacting.Tools{Tools: t, Secrets: env.Known, Refresh: way.Refresh}}
-	})
+	return a.once(ctx, sandbox, call, oneshot.Refuse(args, network), a.wireOneshot(way))
 }
 
-// once runs the loop of a run that has one call, which no model asked for. judge wraps the sandbox's tools for the call. If refused is not nil,
+// once runs the loop of a run that has one call, which no model asked for. outer wraps the sandbox's tools for the call. If refused is not nil,
 // it is the result and the call is not made.
 func (a *Attempt) once(
-	ctx context.Context, sandbox *box.Box, call motorloop.Call, refused *toolapi.Result, judge func(motorloop.Tools) motorloop.Tools,
+	ctx context.Context, sandbox *box.Box, call motorloop.Call, refused *toolapi.Result, outer func(motorloop.Tools) motorloop.Tools,
 ) (motorloop.Outcome, error) {
 	env := a.Env
 	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
@@ -65,7 +58,7 @@ func (a *Attempt) once(
 		Logger: env.Log,
 	}
 	turns := env.Entries.Turns()
-	a.wireOnce(loop, sandbox, turns, judge)
+	a.wireOnce(loop, sandbox, turns, outer)
 	return loop.Once(ctx, turns, call, refused)
 }
 

@@ -78,14 +78,42 @@ func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harves
 	return endingJournal{entries, sandbox, kept}
 }
 
-// wireOnce is wire for a loop that makes one call, which no model asked for. judge wraps the tools of the sandbox.
-func (a *Attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*motorloop.Turn, judge func(motorloop.Tools) motorloop.Tools) {
+// wireOnce is wire for a loop that makes one call, which no model requested. outer wraps the tools of the sandbox: wireOneshot or wireInstall.
+//
+//	Tools    outer ─► faultyLoop ─► box.Box
+//	Journal  faultyLoop ─► leasedJournal ─► MotorSteps
+func (a *Attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*motorloop.Turn, outer func(motorloop.Tools) motorloop.Tools) {
 	loop.Tools, loop.Journal = sandbox, leasedJournal{a.Env.Entries, a.Env.Lease}
 	if faulty := a.newFaultyLoop(sandbox, turns); faulty != nil {
 		faulty.journal = loop.Journal
 		loop.Tools, loop.Journal = faulty, faulty
 	}
-	loop.Tools = judge(loop.Tools)
+	loop.Tools = outer(loop.Tools)
+}
+
+// wireOneshot wraps the tools of a Oneshot run. A run without a way out, for which way is nil, has no secret values that could be hidden.
+//
+//	Tools    oneshotTools ─► redacting.Tools, with a way out ─► …
+func (a *Attempt) wireOneshot(way *box.WayOut) func(motorloop.Tools) motorloop.Tools {
+	return func(tools motorloop.Tools) motorloop.Tools {
+		if way != nil {
+			// Inside of oneshotTools, so that the results that it accepts no longer contain any secret value.
+			tools = redacting.Tools{Tools: tools, Secrets: a.Env.Known, Refresh: way.Refresh}
+		}
+		// Outermost: it makes its results of words that are redacted.
+		return oneshotTools{tools}
+	}
+}
+
+// wireInstall wraps the tools of a run that installs packages.
+//
+//	Tools    redacting.Tools ─► installTools ─► …
+func (a *Attempt) wireInstall(sandbox *box.Box, way *box.WayOut) func(motorloop.Tools) motorloop.Tools {
+	return func(tools motorloop.Tools) motorloop.Tools {
+		tools = installTools{tools, a.Env, sandbox.Client}
+		// Outermost: the result that installTools makes has names of packages, which the sandbox wrote.
+		return redacting.Tools{Tools: tools, Secrets: a.Env.Known, Refresh: way.Refresh}
+	}
 }
 
 // readsInputs reports whether the run's input files come from other objects of the namespace, which may be gone by then.

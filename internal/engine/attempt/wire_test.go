@@ -86,3 +86,28 @@ func TestWrappersThatAreNotNeeded(t *testing.T) {
 		t.Error("there is something between the journal and the API server")
 	}
 }
+
+// A run of one call has wrappers of its own, around the same sandbox and the same journal.
+func TestTheOrderOfTheWrappersOfOneCall(t *testing.T) {
+	t.Parallel()
+	env := lookEnv(t)
+	a := &Attempt{Host: &Host{Fault: func(context.Context, FaultPoint, *v1alpha1.MotorRun, int32) {}}, Env: env, Memory: &Memory{}}
+	sandbox, way := &box.Box{Env: env}, &box.WayOut{}
+	for name, tt := range map[string]struct {
+		outer func(motorloop.Tools) motorloop.Tools
+		inner func(motorloop.Tools) motorloop.Tools
+	}{
+		"code":                {a.wireOneshot(nil), func(t motorloop.Tools) motorloop.Tools { return t.(oneshotTools).Tools }},
+		"code with a way out": {a.wireOneshot(way), func(t motorloop.Tools) motorloop.Tools { return t.(oneshotTools).Tools.(redacting.Tools).Tools }},
+		"packages":            {a.wireInstall(sandbox, way), func(t motorloop.Tools) motorloop.Tools { return t.(redacting.Tools).Tools.(installTools).Tools }},
+	} {
+		loop := &motorloop.Loop{}
+		a.wireOnce(loop, sandbox, nil, tt.outer)
+		if faulty := tt.inner(loop.Tools).(*faultyLoop); faulty.sandbox != sandbox {
+			t.Errorf("%s: innermost is another sandbox", name)
+		}
+		if entries := loop.Journal.(*faultyLoop).journal.(leasedJournal); entries.Journal != env.Entries {
+			t.Errorf("%s: innermost is another journal", name)
+		}
+	}
+}
