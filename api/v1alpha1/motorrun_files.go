@@ -136,7 +136,7 @@ type Artifact struct {
 	// +kubebuilder:validation:Enum=web;internal
 	// +optional
 	Provenance string `json:"provenance,omitempty"`
-	// configMap in this namespace whose key "content" has it.
+	// configMap in this namespace whose key "content" has it: text in data, other content in binaryData.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	ConfigMap string `json:"configMap,omitempty"`

@@ -246,7 +246,7 @@ func (d *demo) report(ctx context.Context) string {
 		for _, a := range d.story.run.Status.Result.Artifacts {
 			var kept corev1.ConfigMap
 			if path.Base(a.Path) == reportName && d.c.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: a.ConfigMap}, &kept) == nil {
-				return string(kept.BinaryData["content"])
+				return kept.Data["content"]
 			}
 		}
 	}

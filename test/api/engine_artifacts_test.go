@@ -56,7 +56,7 @@ func (r *engineRig) configMaps() map[string]string {
 		if !metav1.IsControlledBy(&cm, r.run) || cm.Immutable == nil || !*cm.Immutable || cm.Annotations[v1alpha1.AnnotationPath] == "" {
 			r.t.Errorf("ConfigMap %+v", cm.ObjectMeta)
 		}
-		contents[cm.Name] = string(cm.BinaryData["content"])
+		contents[cm.Name] = cm.Data["content"] + string(cm.BinaryData["content"])
 	}
 	return contents
 }
@@ -329,7 +329,7 @@ func TestEngineGoesOnWhereTheClusterTakesNothing(t *testing.T) {
 			if creates.Add(1) == 1 {
 				return apierrors.NewForbidden(corev1.Resource("configmaps"), cm.Name, fmt.Errorf("exceeded quota"))
 			}
-			foreign := &corev1.ConfigMap{ObjectMeta: meta(cm.Namespace, cm.Name), BinaryData: cm.BinaryData}
+			foreign := &corev1.ConfigMap{ObjectMeta: meta(cm.Namespace, cm.Name), Data: cm.Data, BinaryData: cm.BinaryData}
 			return admin.Create(r.ctx, foreign)
 		}}
 	})

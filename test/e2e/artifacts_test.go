@@ -28,8 +28,8 @@ func wantArtifact(t *testing.T, run *v1alpha1.MotorRun, path, content string) {
 	var cm corev1.ConfigMap
 	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: run.Namespace, Name: a.ConfigMap}, &cm))
 	sum := sha256.Sum256([]byte(content))
-	if string(cm.BinaryData["content"]) != content || a.SHA256 != hex.EncodeToString(sum[:]) || a.Size != int64(len(content)) {
-		t.Errorf("%s is kept as %q, listed as %+v", path, cm.BinaryData["content"], a)
+	if cm.Data["content"] != content || a.SHA256 != hex.EncodeToString(sum[:]) || a.Size != int64(len(content)) {
+		t.Errorf("%s is kept as %q, listed as %+v", path, cm.Data["content"], a)
 	}
 	if len(cm.OwnerReferences) != 1 || cm.OwnerReferences[0].UID != run.UID {
 		t.Errorf("ConfigMap %s goes not with the run: %+v", cm.Name, cm.OwnerReferences)

@@ -34,7 +34,7 @@ func TestChangesReachThePerson(t *testing.T) {
 	}
 	var cm corev1.ConfigMap
 	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: done.Namespace, Name: a.ConfigMap}, &cm))
-	diff := cm.BinaryData["content"]
+	diff := []byte(cm.Data["content"])
 	if head, _, _ := strings.Cut(string(diff), "diff --git "); !strings.Contains(head, "node_modules/") {
 		t.Errorf("what is left out is not named:\n%s", head)
 	}

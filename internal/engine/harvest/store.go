@@ -3,6 +3,7 @@
 package harvest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,8 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -200,8 +203,9 @@ func (a *Artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *readi
 			Annotations:     map[string]string{v1alpha1.AnnotationPath: art.Path},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a.Env.Run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
 		},
-		Immutable: new(true), BinaryData: map[string][]byte{runenv.ContentKey: r.content},
+		Immutable: new(true),
 	}
+	setContent(cm, r.content)
 	err = a.tryStore(ctx, func() error { return a.createOnce(ctx, cm, art) })
 	if err != nil {
 		return "", err
@@ -267,10 +271,29 @@ func (a *Artifacts) adopt(ctx context.Context, name, sum string) error {
 	if err := a.Env.Live.Get(ctx, client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: name}, &cm); err != nil {
 		return fmt.Errorf("get the ConfigMap %s: %w", name, err)
 	}
-	if !isArtifactOf(&cm, a.Env.Run) || toolapi.SHA256(cm.BinaryData[runenv.ContentKey]) != sum {
+	if !isArtifactOf(&cm, a.Env.Run) || toolapi.SHA256(contentOf(&cm)) != sum {
 		return &notStored{fmt.Sprintf("there is another ConfigMap %s in the namespace", name)}
 	}
 	return nil
+}
+
+// setContent puts text into data, where kubectl shows it, and other content into binaryData. Text with control characters counts as other
+// content: in JSON each of them has six bytes.
+func setContent(cm *corev1.ConfigMap, content []byte) {
+	isControl := func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' && c != '\r' }
+	if utf8.Valid(content) && !bytes.ContainsFunc(content, isControl) {
+		cm.Data = map[string]string{runenv.ContentKey: string(content)}
+		return
+	}
+	cm.BinaryData = map[string][]byte{runenv.ContentKey: content}
+}
+
+// contentOf returns the content of an artifact, wherever setContent put it.
+func contentOf(cm *corev1.ConfigMap) []byte {
+	if content, ok := cm.Data[runenv.ContentKey]; ok {
+		return []byte(content)
+	}
+	return cm.BinaryData[runenv.ContentKey]
 }
 
 func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
