@@ -6,12 +6,14 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -27,7 +29,8 @@ func crash(t *testing.T, run *v1alpha1.MotorRun) {
 	end(t, run, "KILL")
 }
 
-// end sends a signal that ends the tool server of the run's sandbox, and waits until it runs again.
+// end sends a signal that ends the tool server of the run's sandbox, and waits until it runs again. A run that asks no person may have finished,
+// and its Pod may be gone, before that can be seen.
 func end(t *testing.T, run *v1alpha1.MotorRun, signal string) {
 	t.Helper()
 	before := sandboxPod(t, run)
@@ -35,7 +38,13 @@ func end(t *testing.T, run *v1alpha1.MotorRun, signal string) {
 	key := client.ObjectKeyFromObject(before)
 	err := await(t.Context(), soon, &corev1.PodList{}, one(key), func(ctx context.Context) (bool, error) {
 		var pod corev1.Pod
-		if err := suite.client.Get(ctx, key, &pod); err != nil {
+		if err := suite.client.Get(ctx, key, &pod); apierrors.IsNotFound(err) {
+			var now v1alpha1.MotorRun
+			if getErr := suite.client.Get(ctx, client.ObjectKeyFromObject(run), &now); getErr != nil || !isTrue(&now, v1alpha1.ConditionFinished) {
+				return false, errors.Join(err, getErr)
+			}
+			return true, nil
+		} else if err != nil {
 			return false, err
 		}
 		return restarts(&pod) > restarts(before) && pod.Status.ContainerStatuses[0].State.Running != nil, nil
