@@ -11,8 +11,6 @@ import (
 
 func (e *Engine) clock() runenv.Clock { return runenv.Clock{Now: e.Now, Time: e.Time} }
 
-func (e *Engine) apiNow() time.Time { return e.clock().APINow() }
-
 func (e *Engine) observed() runpolicy.Observed { return e.clock().Observed() }
 
 // until returns how soon to look at a deadline again, 0 if it has passed.

@@ -6,8 +6,8 @@ package toolapi
 type origin int
 
 const (
-	// own: the result is the server's or the engine's own words.
-	own origin = iota
+	// The zero origin: the result is the server's or the engine's own words.
+	_ origin = iota
 	// quotesResult: a result that is ok may hold text that came in from the web earlier.
 	quotesResult
 	// quotesAll: an error quotes such text too.

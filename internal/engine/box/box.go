@@ -31,7 +31,7 @@ type Box struct {
 	// Skill is nil if the run has none.
 	Skill *skills.Pinned
 	// MCP is nil if the run has no MCP servers.
-	MCP *mcpServers
+	MCP *MCPServers
 	// IsolationLost reports whether a policy of the sandbox was away since its isolation was last proved.
 	IsolationLost bool
 	// greeted is closed when the tool server has answered Hello, Prepared when the sandbox is ready.
@@ -53,6 +53,7 @@ type Box struct {
 	failed error
 }
 
+// Close closes the connection with the tool server.
 func (s *Box) Close() { s.Client.Close() }
 
 // Call runs one tool call, or returns its stored result.

@@ -33,8 +33,8 @@ const (
 
 const mcpChangedText = "it describes its tools otherwise than when the run was told of them first, so none of them is called any more"
 
-// mcpServers are the MCP servers of a run, nil if it has none.
-type mcpServers struct {
+// MCPServers are the MCP servers of a run, nil if it has none.
+type MCPServers struct {
 	run   *v1alpha1.MotorRun
 	known *redacting.Secrets
 	// pins are the digests of each server's tools when the run first saw them.
@@ -52,11 +52,11 @@ type mcpState struct {
 
 // NewMCPServers reads the pins from the journal. A run has them permanently, also when an attempt has another sandbox: tools
 // that were read and found harmless once must not change.
-func NewMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *redacting.Secrets) *mcpServers {
+func NewMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *redacting.Secrets) *MCPServers {
 	if len(run.Spec.MCPServers) == 0 {
 		return nil
 	}
-	m := &mcpServers{run: run, known: known, pins: map[string]string{}}
+	m := &MCPServers{run: run, known: known, pins: map[string]string{}}
 	for i := range steps {
 		box := steps[i].Spec.Sandbox
 		if box == nil {
@@ -72,7 +72,7 @@ func NewMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *re
 }
 
 // Servers returns the servers for the loop. It is called when the sandbox is ready.
-func (m *mcpServers) Servers() []motorloop.MCPServer {
+func (m *MCPServers) Servers() []motorloop.MCPServer {
 	list := make([]motorloop.MCPServer, 0, len(m.states))
 	for _, s := range m.states {
 		list = append(list, s.MCPServer)
@@ -81,7 +81,7 @@ func (m *mcpServers) Servers() []motorloop.MCPServer {
 }
 
 // record writes the pins into the steps' entry of the sandbox.
-func (m *mcpServers) record(box *v1alpha1.StepSandbox) {
+func (m *MCPServers) record(box *v1alpha1.StepSandbox) {
 	box.MCP = nil
 	if m == nil {
 		return
@@ -95,7 +95,7 @@ func (m *mcpServers) record(box *v1alpha1.StepSandbox) {
 }
 
 // request returns the request to the tool server.
-func (m *mcpServers) request(way *WayOut) toolapi.MCPRequest {
+func (m *MCPServers) request(way *WayOut) toolapi.MCPRequest {
 	r := toolapi.MCPRequest{TimeoutMs: mcpTimeoutMs}
 	for i := range m.run.Spec.MCPServers {
 		s := &m.run.Spec.MCPServers[i]
@@ -149,7 +149,7 @@ func (s *Box) setMCP(ctx context.Context) error {
 }
 
 // take checks the servers' tools against their pins, and pins those that appear for the first time.
-func (m *mcpServers) take(resp toolapi.MCPResponse) {
+func (m *MCPServers) take(resp toolapi.MCPResponse) {
 	m.states = nil
 	room := mcpRoom{tools: maxMCPTools, bytes: maxMCPToolBytes}
 	for _, srv := range resp.Servers {
@@ -172,7 +172,7 @@ func (m *mcpServers) take(resp toolapi.MCPResponse) {
 }
 
 // clean makes a text of the sandbox fit to be shown in a line.
-func (m *mcpServers) clean(said string) string {
+func (m *MCPServers) clean(said string) string {
 	return text.FirstBytes(strings.Join(strings.Fields(m.known.Hide(said)), " "), maxDetail)
 }
 
@@ -180,7 +180,7 @@ func (m *mcpServers) clean(said string) string {
 type mcpRoom struct{ tools, bytes int }
 
 // define describes the tools of a server for the model, within the limits.
-func (m *mcpServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []motorloop.ToolDefinition, omitted string) {
+func (m *MCPServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []motorloop.ToolDefinition, omitted string) {
 	for i, t := range srv.Tools {
 		def := motorloop.ToolDefinition{
 			Name: toolapi.MCPToolName(srv.Name, t.Name), Description: m.known.Hide(t.Description), Parameters: t.InputSchema,
@@ -270,7 +270,7 @@ func (s *Box) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.Result, e
 	return r, nil
 }
 
-func (m *mcpServers) find(name string) *mcpState {
+func (m *MCPServers) find(name string) *mcpState {
 	if m == nil {
 		return nil
 	}

@@ -158,6 +158,7 @@ func (a *Artifacts) Collect(ctx context.Context, limit time.Duration) (*v1alpha1
 	return list, nil
 }
 
+// IsOver reports whether the time for a collection is over.
 func IsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTime) }
 
 // maxOmitted bounds the tool server's count of further files: it is not trusted, and sums of it must not overflow.

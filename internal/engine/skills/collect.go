@@ -52,6 +52,7 @@ type Collector struct {
 	looks bool
 }
 
+// NewCollector returns a Collector of the skills in the sandbox that the client is connected with.
 func NewCollector(env *runenv.Env, client *toolclient.Client) *Collector {
 	return &Collector{env: env, client: client, store: &skillstore.Store{Client: env.Client, Live: env.Live}}
 }
