@@ -28,8 +28,10 @@ func wantArtifact(t *testing.T, run *v1alpha1.MotorRun, path, content string) {
 	var cm corev1.ConfigMap
 	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: run.Namespace, Name: a.ConfigMap}, &cm))
 	sum := sha256.Sum256([]byte(content))
-	if cm.Data["content"] != content || a.SHA256 != hex.EncodeToString(sum[:]) || a.Size != int64(len(content)) {
-		t.Errorf("%s is kept as %q, listed as %+v", path, cm.Data["content"], a)
+	// Text is data, and other content binaryData.
+	kept := cm.Data["content"] + string(cm.BinaryData["content"])
+	if kept != content || a.SHA256 != hex.EncodeToString(sum[:]) || a.Size != int64(len(content)) {
+		t.Errorf("%s is kept as %q, listed as %+v", path, kept, a)
 	}
 	if len(cm.OwnerReferences) != 1 || cm.OwnerReferences[0].UID != run.UID {
 		t.Errorf("ConfigMap %s goes not with the run: %+v", cm.Name, cm.OwnerReferences)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -90,9 +91,24 @@ func wantPortfolioQuestion(t *testing.T, run *v1alpha1.MotorRun) {
 	}
 }
 
+// awaitCortex waits until the MotorCortex is ready. It may be looked at before its model runs, and then after a minute again.
+func awaitCortex(t *testing.T, ns string) {
+	t.Helper()
+	key := client.ObjectKey{Namespace: ns, Name: v1alpha1.CortexName}
+	var c v1alpha1.MotorCortex
+	err := await(t.Context(), 2*soon, &v1alpha1.MotorCortexList{}, one(key), func(ctx context.Context) (bool, error) {
+		err := suite.client.Get(ctx, key, &c)
+		return apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.CortexReady), err
+	})
+	if err != nil {
+		t.Fatalf("the MotorCortex is not ready (%v): %+v", err, c.Status)
+	}
+}
+
 // wantColumns looks at what kubectl prints.
 func wantColumns(t *testing.T, ns, phase string) {
 	t.Helper()
+	awaitCortex(t, ns)
 	standing := "Unknown +Question"
 	if phase == "Completed" {
 		standing = "True +Completed"
