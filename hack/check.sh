@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
 BASE=${BASE:-$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD~1)}
-folders=$({ git diff --name-only "$BASE" && git ls-files --others --exclude-standard; } | grep '\.go$' | xargs -r -n1 dirname | sort -u)
+folders=$({ git diff --name-only "$BASE" && git ls-files --others --exclude-standard; } | sed -n '/\.go$/p' | xargs -r -n1 dirname | sort -u)
 packages=()
 for folder in $folders; do
 	case $folder in
