@@ -3,6 +3,7 @@
 package cortex
 
 import (
+	"slices"
 	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -33,7 +34,9 @@ var services = []string{v1alpha1.CortexModelAvailable, v1alpha1.CortexSearchRead
 func report(st *v1alpha1.MotorCortexStatus, generation int64, found []finding) {
 	st.ObservedGeneration = generation
 	for _, service := range services {
-		apimeta.RemoveStatusCondition(&st.Conditions, absent(service, found))
+		if !slices.ContainsFunc(found, func(f finding) bool { return f.condition == service }) {
+			apimeta.RemoveStatusCondition(&st.Conditions, service)
+		}
 	}
 	ready := finding{v1alpha1.CortexReady, true, v1alpha1.ReasonCortexAvailable, "Everything that the runs of this namespace are configured to use is available."}
 	var missing []string
@@ -51,16 +54,6 @@ func report(st *v1alpha1.MotorCortexStatus, generation int64, found []finding) {
 		ready.message = strings.Join(missing, ", ") + " are False. " + ready.message
 	}
 	set(st, generation, ready)
-}
-
-// absent returns the service if there is no finding about it, and otherwise a type that no condition has.
-func absent(service string, found []finding) string {
-	for _, f := range found {
-		if f.condition == service {
-			return ""
-		}
-	}
-	return service
 }
 
 func set(st *v1alpha1.MotorCortexStatus, generation int64, f finding) {
