@@ -114,11 +114,8 @@ func configMapKey(ctx context.Context, env *runenv.Env, name, key string) ([]byt
 	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: name}, &cm); err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
-	if text, ok := cm.Data[key]; ok {
-		return []byte(text), nil
-	}
-	if b, ok := cm.BinaryData[key]; ok {
-		return b, nil
+	if value, ok := runenv.ValueOf(&cm, key); ok {
+		return value, nil
 	}
 	return nil, fmt.Errorf("ConfigMap %s, key %s: %w", name, key, errNoKey)
 }

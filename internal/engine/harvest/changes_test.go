@@ -21,6 +21,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -138,8 +139,11 @@ func TestChangesAreAnArtifact(t *testing.T) {
 				}
 				got = append(got, f.Path+"=")
 				var cm corev1.ConfigMap
-				if err := a.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: f.ConfigMap}, &cm); err != nil || toolapi.SHA256(contentOf(&cm)) != f.SHA256 {
+				if err := a.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: f.ConfigMap}, &cm); err != nil {
 					t.Errorf("%+v: %v", f, err)
+				}
+				if content, _ := runenv.ValueOf(&cm, runenv.ContentKey); toolapi.SHA256(content) != f.SHA256 {
+					t.Errorf("%+v is kept as %q", f, content)
 				}
 				if f.Path == toolapi.DiffName && f.MediaType != "text/x-diff" {
 					t.Errorf("%+v", f)

@@ -271,7 +271,8 @@ func (a *Artifacts) adopt(ctx context.Context, name, sum string) error {
 	if err := a.Env.Live.Get(ctx, client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: name}, &cm); err != nil {
 		return fmt.Errorf("get the ConfigMap %s: %w", name, err)
 	}
-	if !isArtifactOf(&cm, a.Env.Run) || toolapi.SHA256(contentOf(&cm)) != sum {
+	content, _ := runenv.ValueOf(&cm, runenv.ContentKey)
+	if !isArtifactOf(&cm, a.Env.Run) || toolapi.SHA256(content) != sum {
 		return &notStored{fmt.Sprintf("there is another ConfigMap %s in the namespace", name)}
 	}
 	return nil
@@ -286,14 +287,6 @@ func setContent(cm *corev1.ConfigMap, content []byte) {
 		return
 	}
 	cm.BinaryData = map[string][]byte{runenv.ContentKey: content}
-}
-
-// contentOf returns the content of an artifact, wherever setContent put it.
-func contentOf(cm *corev1.ConfigMap) []byte {
-	if content, ok := cm.Data[runenv.ContentKey]; ok {
-		return []byte(content)
-	}
-	return cm.BinaryData[runenv.ContentKey]
 }
 
 func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {

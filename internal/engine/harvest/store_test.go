@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
 // A person reads a text with kubectl; whatever is no text comes back byte for byte.
@@ -30,7 +32,7 @@ func TestContent(t *testing.T) {
 		if _, text := cm.Data["content"]; text != tt.text || text == (cm.BinaryData != nil) {
 			t.Errorf("%s: data %q, binaryData %q", name, cm.Data, cm.BinaryData)
 		}
-		if got := contentOf(cm); string(got) != tt.content {
+		if got, ok := runenv.ValueOf(cm, runenv.ContentKey); !ok || string(got) != tt.content {
 			t.Errorf("%s: comes back as %q", name, got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -61,6 +62,15 @@ type Bucket interface {
 
 // ContentKey is the key of an artifact's content in its ConfigMap.
 const ContentKey = "content"
+
+// ValueOf returns the value of a key of a ConfigMap, whether it is text in data or other content in binaryData, and whether there is one.
+func ValueOf(cm *corev1.ConfigMap, key string) (value []byte, ok bool) {
+	if text, ok := cm.Data[key]; ok {
+		return []byte(text), true
+	}
+	value, ok = cm.BinaryData[key]
+	return value, ok
+}
 
 const (
 	// MaxSeeding is how many loops put files of skills into their sandboxes at the same time. Each holds one file and one ConfigMap meanwhile.
