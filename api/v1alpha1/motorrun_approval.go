@@ -146,8 +146,7 @@ const (
 )
 
 // Decision is what a person decided.
-// Approve is ApproveOnce, for clients of 0.1.0.
-// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Approve;Deny
+// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Deny
 type Decision string
 
 const (
@@ -166,7 +165,7 @@ const (
 
 // Response answers one question.
 // +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
-// +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['ApproveOnce', 'ApproveRun', 'Approve', 'Deny'] : !has(self.decision) || !(self.decision in ['ApproveOnce', 'ApproveRun', 'Approve'])",message="ApproveOnce and ApproveRun need digest, and digest goes with these and Deny only"
+// +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['ApproveOnce', 'ApproveRun', 'Deny'] : !has(self.decision) || !(self.decision in ['ApproveOnce', 'ApproveRun'])",message="ApproveOnce and ApproveRun need digest, and digest goes with these and Deny only"
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {

@@ -109,12 +109,6 @@ type MotorStepSpec struct {
 	// outage says why the model could not be had when that was first found. status.outage has what changed since.
 	// +optional
 	Outage *ModelOutage `json:"outage,omitempty"`
-	// artifacts is where a manager of an earlier version recorded what is in status.artifacts now.
-	// +optional
-	Artifacts *ArtifactList `json:"artifacts,omitempty"`
-	// skills is where a manager of an earlier version recorded what is in status.skills now.
-	// +optional
-	Skills *SkillsResult `json:"skills,omitempty"`
 }
 
 // ToolCall is one tool call that the model decided on.
@@ -243,12 +237,6 @@ type MotorStepStatus struct {
 	// +listMapKey=id
 	// +optional
 	Asks []StepAsk `json:"asks,omitempty"`
-	// approvals are the asks of kind Approval of a manager of 0.1.0.
-	// +kubebuilder:validation:MaxItems=64
-	// +listType=map
-	// +listMapKey=execution
-	// +optional
-	Approvals []StepApproval `json:"approvals,omitempty"`
 	// background has an entry for each program that its calls left in the background. It gets its end once.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map

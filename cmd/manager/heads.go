@@ -54,8 +54,6 @@ func stepHead(o any) (any, error) {
 		switch c := &s.Spec.ToolCalls[i]; {
 		case runpolicy.IsAsked(s, c.ID):
 			// The controller decides about them by the whole arguments, and a run has one such call at a time.
-		case c.Tool == toolapi.ToolRequestDomain && hasResult(s, c.ID) && len(c.Arguments) <= runpolicy.MaxRequestDomainBytes:
-			// A manager of 0.1.0 recorded nothing else of the question.
 		default:
 			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
 		}
@@ -65,10 +63,6 @@ func stepHead(o any) (any, error) {
 		r.Output = outputHead(s, r)
 	}
 	return s, nil
-}
-
-func hasResult(s *v1alpha1.MotorStep, callID string) bool {
-	return slices.ContainsFunc(s.Status.Results, func(r v1alpha1.ToolResult) bool { return r.CallID == callID })
 }
 
 // outputHead retains the part of the output of a run without a model that the status shows.

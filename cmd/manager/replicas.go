@@ -51,7 +51,7 @@ func (r *replicas) show(byVersion map[string]int) {
 		r.differ = true
 		r.log.Warn("replicas of the manager have different versions: until the update is over, what only one of them knows may not be shown or done", "versions", versions)
 		r.tell(corev1.EventTypeWarning, v1alpha1.EventVersionsDiffer, action, "Replicas of the manager have different versions: "+versions+
-			" (unknown is 0.1.0). Until the update is over, what only one of them knows may not be shown or done. If no update is going on, look at the Pods and the images of the Deployment.")
+			". Until the update is over, what only one of them knows may not be shown or done. If no update is going on, look at the Pods and the images of the Deployment.")
 	case r.differ && len(byVersion) == 1:
 		r.differ = false
 		r.tell(corev1.EventTypeNormal, v1alpha1.EventVersionsAgree, action, "All replicas of the manager have the version "+versions+".")

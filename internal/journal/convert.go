@@ -8,7 +8,6 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -116,9 +115,8 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 		t.Left = motorloop.Left{Time: time.Duration(l.Seconds) * time.Second, Tokens: l.Tokens}
 	}
 	t.Asks = nil
-	asks := runpolicy.AsksOf(s)
-	for i := range asks {
-		t.Asks = append(t.Asks, AskOf(&asks[i]))
+	for i := range s.Status.Asks {
+		t.Asks = append(t.Asks, AskOf(&s.Status.Asks[i]))
 	}
 	t.Unknown = nil
 	for _, u := range s.Status.Unknown {

@@ -24,7 +24,7 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn) {
 		recorded[r.CallID] = r
 	}
 	st := v1alpha1.MotorStepStatus{
-		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Asks: asks(s.Status.Asks, t.Asks), Approvals: s.Status.Approvals,
+		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Asks: asks(s.Status.Asks, t.Asks),
 		Artifacts: s.Status.Artifacts, Skills: s.Status.Skills, Closed: s.Status.Closed, Background: s.Status.Background,
 		Left: cmp.Or(s.Status.Left, leftSpec(t.Left)),
 	}

@@ -82,7 +82,7 @@ func OpenRule(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, tool, argument
 // approvedForRun reports whether a person approved all calls of a tool that need approval by a rule.
 func approvedForRun(steps []v1alpha1.MotorStep, tool, rule string) bool {
 	for i := range steps {
-		for _, a := range AsksOf(&steps[i]) {
+		for _, a := range steps[i].Status.Asks {
 			if a.Outcome != v1alpha1.AskApproved || a.Decision != v1alpha1.DecisionApproveRun || a.Rule != rule {
 				continue
 			}

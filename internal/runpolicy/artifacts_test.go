@@ -72,20 +72,17 @@ func TestProgressHasTheLastArtifacts(t *testing.T) {
 	list := func(path string) *v1alpha1.ArtifactList {
 		return &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{{Path: path}}}
 	}
-	step := func(spec, status *v1alpha1.ArtifactList) v1alpha1.MotorStep {
-		return v1alpha1.MotorStep{
-			Spec:   v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Artifacts: spec},
-			Status: v1alpha1.MotorStepStatus{Artifacts: status},
-		}
+	step := func(files *v1alpha1.ArtifactList) v1alpha1.MotorStep {
+		return v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn}, Status: v1alpha1.MotorStepStatus{Artifacts: files}}
 	}
 	for name, tt := range map[string]struct {
 		steps []v1alpha1.MotorStep
 		want  *v1alpha1.ArtifactList
 	}{
-		"nothing":              {[]v1alpha1.MotorStep{step(nil, nil)}, nil},
-		"a pause":              {[]v1alpha1.MotorStep{step(nil, list("a")), step(nil, nil)}, list("a")},
-		"a pause and the end":  {[]v1alpha1.MotorStep{step(nil, list("a")), step(list("b"), nil)}, list("b")},
-		"an end that has none": {[]v1alpha1.MotorStep{step(nil, list("a")), step(&v1alpha1.ArtifactList{}, nil)}, &v1alpha1.ArtifactList{}},
+		"nothing":              {[]v1alpha1.MotorStep{step(nil)}, nil},
+		"a pause":              {[]v1alpha1.MotorStep{step(list("a")), step(nil)}, list("a")},
+		"a pause and the end":  {[]v1alpha1.MotorStep{step(list("a")), step(list("b"))}, list("b")},
+		"an end that has none": {[]v1alpha1.MotorStep{step(list("a")), step(&v1alpha1.ArtifactList{})}, &v1alpha1.ArtifactList{}},
 	} {
 		if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps).Artifacts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -56,9 +56,6 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 	case v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
 	}
 	a.ExpiresAt = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
-	if p := shownBefore(run, s); p != nil && p.ID == a.ID {
-		a.AskedAt, a.ExpiresAt = p.AskedAt, p.ExpiresAt
-	}
 	return a
 }
 
@@ -85,9 +82,6 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 	}
 	if a.Outcome != v1alpha1.AskExpired {
 		a.Decision, a.By, a.Reason = r.Decision, r.RespondedBy, r.Reason
-		if r.Decision == decisionApproveOf010 {
-			a.Decision = v1alpha1.DecisionApproveOnce
-		}
 	}
 	a.ClosedAt = metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
 	return a, true
@@ -128,7 +122,7 @@ func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
 	case v1alpha1.InputDomainRequest:
 		return allows(r.Decision) || r.Decision == v1alpha1.DecisionDeny
 	case v1alpha1.InputApproval:
-		return (r.Decision == decisionApproveOf010 || slices.Contains(approvalDecisions(a.Rule), r.Decision)) && a.Digest != "" && r.Digest == a.Digest
+		return slices.Contains(approvalDecisions(a.Rule), r.Decision) && a.Digest != "" && r.Digest == a.Digest
 	default:
 		return r.Answer != ""
 	}
@@ -156,7 +150,7 @@ func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
 
 // OpenAsk returns the open ask of the step, nil if there is none.
 func OpenAsk(s *v1alpha1.MotorStep) *v1alpha1.StepAsk {
-	asks := AsksOf(s)
+	asks := s.Status.Asks
 	for i := range asks {
 		if a := &asks[i]; a.Outcome == "" && resultOf(s, a.CallID) == nil {
 			return a
@@ -173,7 +167,7 @@ func IsAsked(s *v1alpha1.MotorStep, callID string) bool {
 
 // approvalOf returns the last ask for approval of an execution of the call, nil if there is none.
 func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
-	asks := AsksOf(s)
+	asks := s.Status.Asks
 	for i := range slices.Backward(asks) {
 		if a := &asks[i]; a.Kind == v1alpha1.InputApproval && a.CallID == callID {
 			return a
@@ -182,23 +176,15 @@ func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
 	return nil
 }
 
-// waitedIn returns how long people took for the asks of a step. Open asks count nothing. A step of a manager of 0.1.0 has no asks, but results that
-// record their time.
+// waitedIn returns how long people took for the asks of a step. Open asks count nothing.
 func waitedIn(s *v1alpha1.MotorStep) time.Duration {
-	var asked, told time.Duration
-	for _, a := range AsksOf(s) {
+	var asked time.Duration
+	for _, a := range s.Status.Asks {
 		if a.Outcome != "" {
 			asked += max(0, a.ClosedAt.Sub(a.AskedAt.Time))
 		}
 	}
-	for i := range s.Status.Results {
-		r := &s.Status.Results[i]
-		told += time.Duration(r.WaitedMs) * time.Millisecond
-		if c := callOf(s, r.CallID); c != nil && toolapi.WaitsForPerson(c.Tool) && (r.OK || r.ErrorCode == toolapi.CodeDomainDenied) {
-			told += time.Duration(r.DurationMs) * time.Millisecond
-		}
-	}
-	return max(asked, told)
+	return asked
 }
 
 func callOf(s *v1alpha1.MotorStep, id string) *v1alpha1.ToolCall {

@@ -311,21 +311,3 @@ func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alph
 	}
 	return attempts
 }
-
-// RestoreAttempts restores in the attempts that have ended the fields that a leader of another release dropped: a list in a status is written as a
-// whole. 0.1.0 does not know since when a call has no result, without which it looks as if it had failed, nor that usage was estimated.
-func RestoreAttempts(st *v1alpha1.MotorRunStatus, p Progress) {
-	for i := range st.Attempts {
-		a := &st.Attempts[i]
-		if a.FinishedAt == nil {
-			continue
-		}
-		a.Usage.Estimated = a.Usage.Estimated || p.Estimated[a.Index]
-		for j := range a.LastCalls {
-			c := &a.LastCalls[j]
-			if since, ok := p.Unfinished[c.ID]; ok && !c.OK && c.Since == nil && c.ErrorCode == "" {
-				c.Since = new(metav1.NewTime(since))
-			}
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 type domains = []v1alpha1.Domain
@@ -120,6 +121,10 @@ func request(domain string) stepOption {
 func answered(domain, code string) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		request(domain)(s)
+		if code == "" || code == toolapi.CodeDomainDenied {
+			asked(v1alpha1.InputDomainRequest, 10*sec)(s)
+			closed(v1alpha1.AskApproved, 19*sec)(s)
+		}
 		s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{
 			CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: code == "", ErrorCode: code, DurationMs: 9000,
 		})

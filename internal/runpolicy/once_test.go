@@ -17,6 +17,10 @@ func onceSteps(calls ...string) []v1alpha1.MotorStep {
 		{ID: "a0-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"example.org","reason":"r"}`},
 	}}}
 	asks.Status.Results = []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}
+	asks.Status.Asks = []v1alpha1.StepAsk{{
+		ID: AskID(&asks, v1alpha1.InputDomainRequest, "a0-s1-c0"), Kind: v1alpha1.InputDomainRequest, CallID: "a0-s1-c0", Domain: "example.org",
+		Outcome: v1alpha1.AskApproved, Decision: v1alpha1.DecisionAllowOnce,
+	}}
 	next := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 2}}
 	for i, c := range calls {
 		id := "a0-s2-c" + string(rune('0'+i))

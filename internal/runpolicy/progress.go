@@ -48,10 +48,6 @@ type Progress struct {
 	ModelName string
 	// Artifacts is the result of the last collection, of any attempt, nil if there was none.
 	Artifacts *v1alpha1.ArtifactList
-	// Unfinished are, by their ids, the calls of all attempts that have no result although they were begun, and since when.
-	Unfinished map[string]time.Time
-	// Estimated are the attempts with an answer for which the endpoint did not report all tokens.
-	Estimated map[int32]bool
 	// Skills is the last recorded result of the skills in the workspace, of any attempt, nil if there is none.
 	Skills *v1alpha1.SkillsResult
 
@@ -149,7 +145,7 @@ func asksLast(tool string) bool {
 
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
-	p := Progress{Asked: map[string]v1alpha1.StepAsk{}, Unfinished: map[string]time.Time{}, Estimated: map[int32]bool{}}
+	p := Progress{Asked: map[string]v1alpha1.StepAsk{}}
 	if n := len(run.Status.Attempts); n > 0 {
 		p.Attempt = run.Status.Attempts[n-1].Index
 	}
@@ -196,9 +192,6 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		return
 	}
 	p.endOutage(s)
-	if c := runningCall(s); c != nil {
-		p.Unfinished[c.ID] = c.Since
-	}
 	if current {
 		p.Running = runningCall(s)
 		p.Closed, p.NotCollected = s.Status.Closed != nil, ""
@@ -208,9 +201,6 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 	addUsage(&p.Usage, s.Spec.Usage)
 	addUsage(&p.Usage, s.Spec.FailedUsage)
-	if s.Spec.Usage.Estimated || s.Spec.FailedUsage.Estimated {
-		p.Estimated[s.Spec.Attempt] = true
-	}
 	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond
 	if current {
 		addUsage(&p.AttemptUsage, s.Spec.Usage)
@@ -219,8 +209,8 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	if isProof(run, s.Spec.Sandbox) {
 		p.Sandbox = s.Spec.Sandbox
 	}
-	p.Artifacts = cmp.Or(s.Spec.Artifacts, s.Status.Artifacts, p.Artifacts)
-	p.Skills = cmp.Or(s.Spec.Skills, s.Status.Skills, p.Skills)
+	p.Artifacts = cmp.Or(s.Status.Artifacts, p.Artifacts)
+	p.Skills = cmp.Or(s.Status.Skills, p.Skills)
 	switch s.Spec.Type {
 	case v1alpha1.StepEnd:
 		if current {
@@ -317,19 +307,13 @@ func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) 
 
 // addAsks records the asks of a turn, and returns the open one, nil for none.
 func (p *Progress) addAsks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingInput {
-	for _, a := range append(answeredBefore(run, s), AsksOf(s)...) {
+	for _, a := range s.Status.Asks {
 		p.Asked[a.ID] = a
 	}
-	pending := shownBefore(run, s)
 	if a := OpenAsk(s); a != nil {
-		pending = Shown(run, s, a)
+		return Shown(run, s, a)
 	}
-	if pending != nil {
-		if _, recorded := p.Asked[pending.ID]; !recorded {
-			p.Asked[pending.ID] = v1alpha1.StepAsk{ID: pending.ID, Kind: pending.Kind}
-		}
-	}
-	return pending
+	return nil
 }
 
 // hasFinish reports whether a step has a call of finish that was accepted.
@@ -346,11 +330,7 @@ func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		// They were of other turns, and this one comes after.
 		p.endOnce()
 	}
-	asks := append(answeredBefore(run, s), AsksOf(s)...)
-	if q := shownBefore(run, s); q != nil && OpenAsk(s) == nil && q.Kind == v1alpha1.InputDomainRequest {
-		asks = append(asks, v1alpha1.StepAsk{ID: q.ID, Kind: q.Kind, Domain: q.Domain})
-	}
-	for _, a := range asks {
+	for _, a := range s.Status.Asks {
 		if a.Kind != v1alpha1.InputDomainRequest {
 			continue
 		}

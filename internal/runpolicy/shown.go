@@ -70,7 +70,7 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 			at = u.FoundAt.Add(tookOf(r))
 		}
 	}
-	for _, a := range AsksOf(s) {
+	for _, a := range s.Status.Asks {
 		// The time for an approval is in no result before the call has one.
 		if a.ClosedAt.After(at) {
 			at = a.ClosedAt.Time
@@ -123,7 +123,7 @@ func callText(tool, arguments string) string {
 // execution before it was found to have ended so, or when a person last responded to an ask of the step.
 func notBefore(s *v1alpha1.MotorStep, open *v1alpha1.StepAsk) time.Time {
 	at := s.CreationTimestamp.Time
-	for _, a := range AsksOf(s) {
+	for _, a := range s.Status.Asks {
 		if a.ID != open.ID && a.ClosedAt.After(at) {
 			at = a.ClosedAt.Time
 		}

@@ -57,7 +57,7 @@ func TestProgressHasTheLastSkills(t *testing.T) {
 		return &v1alpha1.SkillsResult{Created: []v1alpha1.ProposedSkill{{Name: name}}}
 	}
 	step := func(r *v1alpha1.SkillsResult) v1alpha1.MotorStep {
-		return v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Skills: r}}
+		return v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn}, Status: v1alpha1.MotorStepStatus{Skills: r}}
 	}
 	for name, tt := range map[string]struct {
 		steps []v1alpha1.MotorStep

@@ -12,7 +12,7 @@ import (
 )
 
 // APIVersion is the version of this format. It rises when something changes its meaning or is removed, and never when something is
-// added: an addition is a feature. A tool server of v0.1.0 sends none, which is 0, and means the same as 1.
+// added: an addition is a feature.
 const APIVersion int32 = 1
 
 // requests are the bodies that a manager sends.
@@ -84,13 +84,9 @@ type Peer struct {
 	environment     *Environment
 }
 
-// Peer returns the features that a tool server lists. One that lists none is of v0.1.0.
+// Peer returns the features that a tool server lists.
 func (h Hello) Peer() *Peer {
-	features := h.Features
-	if len(features) == 0 {
-		features = firstFeatures()
-	}
-	return &Peer{features: set(features), tools: set(h.Tools), environment: h.Environment.Plain()}
+	return &Peer{features: set(h.Features), tools: set(h.Tools), environment: h.Environment.Plain()}
 }
 
 // Environment describes the sandbox beside its tools, nil if that is not known.

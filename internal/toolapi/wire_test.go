@@ -12,20 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The features of the first release exist for ever: a manager of that release does not ask.
-func TestFirstFeaturesStay(t *testing.T) {
-	t.Parallel()
-	first := firstFeatures()
-	for _, f := range first {
-		if !slices.Contains(Features(), f) {
-			t.Errorf("%s is not there any more: a manager of v0.1.0 sends it", f)
-		}
-	}
-	if len(first) < 60 || !slices.Contains(first, "PUT /v1/egress") || !slices.Contains(first, "Call.arguments") || !slices.Contains(first, "bash.background") {
-		t.Errorf("the features of v0.1.0 are %q", first)
-	}
-}
-
 // Each field of a request has a name, and a plain shape that Encode can narrow.
 func TestRequestsCanBeNarrowed(t *testing.T) {
 	t.Parallel()
@@ -65,7 +51,7 @@ func TestEncodeForAnotherRelease(t *testing.T) {
 	}{
 		"not known yet":       {nil, ProbeRequest{TimeoutMs: 5}, `{"targets":null,"timeoutMs":5}`, nil},
 		"the same release":    {peerWithout(), Call{ID: "a", Tool: "bash", Arguments: json.RawMessage(`{"a":"<"}`)}, `{"id":"a","tool":"bash","arguments":{"a":"<"}}`, nil},
-		"v0.1.0":              {Hello{}.Peer(), ProbeRequest{TimeoutMs: 5}, `{"targets":null,"timeoutMs":5}`, nil},
+		"no features":         {Hello{}.Peer(), ProbeRequest{TimeoutMs: 5}, "", []string{"ProbeRequest.timeoutMs"}},
 		"a field that is set": {peerWithout("Call.idempotencyKey"), Call{ID: "a", IdempotencyKey: "k"}, "", []string{"Call.idempotencyKey"}},
 		"a field that is not": {
 			peerWithout("Call.idempotencyKey", "Call.maxOutputBytes"), Call{ID: "a", Tool: "b", Arguments: json.RawMessage(`["<"]`)},

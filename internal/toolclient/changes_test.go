@@ -21,7 +21,7 @@ import (
 func TestChangesOfAnotherRelease(t *testing.T) {
 	t.Parallel()
 	without := slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "POST "+toolapi.PathChanges })
-	for name, hello := range map[string]toolapi.Hello{"v0.1.0": {}, "the last release": {APIVersion: 1, Features: without}} {
+	for name, hello := range map[string]toolapi.Hello{"none": {APIVersion: 1}, "the last release": {APIVersion: 1, Features: without}} {
 		c, body := release(t, hello)
 		if _, err := c.Changes(testContext(t), toolapi.ChangesRequest{TimeoutMs: 1000}); !errors.Is(err, toolclient.ErrUnsupported) || body.Load() != nil {
 			t.Errorf("%s: %v; sent %v", name, err, body.Load())

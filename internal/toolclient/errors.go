@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strings"
 	"unicode"
 
@@ -46,14 +45,13 @@ func (e *RemoteError) Error() string {
 }
 
 // Is makes a RemoteError with the code of a stale epoch equal to ErrStaleEpoch, and one of a field or path that the server does
-// not know equal to ErrUnsupported. Servers of v0.1.0 have no code for that.
+// not know equal to ErrUnsupported.
 func (e *RemoteError) Is(target error) bool {
 	switch target {
 	case ErrStaleEpoch:
 		return e.Code == toolapi.ErrStaleEpoch
 	case ErrUnsupported:
-		return e.Code == toolapi.ErrUnknownField || e.Code == toolapi.ErrBadRequest && e.Status == http.StatusNotFound ||
-			e.Code == toolapi.ErrBadRequest && strings.Contains(e.Message, "json: unknown field ")
+		return e.Code == toolapi.ErrUnknownField
 	}
 	return false
 }

@@ -19,10 +19,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// fake is a server under the control of the sandbox. It lists no features, like v0.1.0.
+// fake is a server under the control of the sandbox. It lists the features of this build.
 func fake(t *testing.T, handler http.HandlerFunc) (*pod, *toolclient.Client) {
 	t.Helper()
-	return fakeOf(t, nil, handler)
+	return fakeOf(t, toolapi.Features(), handler)
 }
 
 // fakeOf is fake for a server that lists these features.

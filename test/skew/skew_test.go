@@ -59,6 +59,9 @@ func releases(t *testing.T) []release {
 		t.Fatal(err)
 	}
 	commit := strings.TrimSpace(string(named))
+	if commit == "none" {
+		t.Skip("no release can run beside this one: see docs/adr/0048-a-release-that-starts-anew.md")
+	}
 	if out, err := exec.Command("git", "-C", root, "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
 		t.Fatalf("this clone does not have the commit %s, from which test/skew/previous has the last release built: %s\n"+
 			"A shallow clone has no history: `git fetch --unshallow` gets it.", commit, bytes.TrimSpace(out))

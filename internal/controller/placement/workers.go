@@ -169,7 +169,7 @@ func (w *LeaseWorkers) showVersions(live []runpolicy.Worker) {
 	}
 }
 
-// unknownVersion stands for replicas that do not report their version: those of 0.1.0.
+// unknownVersion stands for replicas whose Lease has no version.
 const unknownVersion = "unknown"
 
 func (w *LeaseWorkers) turn() {

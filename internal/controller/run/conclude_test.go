@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
@@ -30,17 +29,5 @@ func TestResultHasTheSkills(t *testing.T) {
 		if r := result(s, &runpolicy.End{Phase: phase}); r.Skills != nil {
 			t.Errorf("%s: of nothing it shows %+v", phase, r.Skills)
 		}
-	}
-}
-
-// A leader of 0.1.0 ends a run without knowing that its end was decided before, and leaves the decision in the status.
-func TestFinishedRunIsNotEnding(t *testing.T) {
-	t.Parallel()
-	s := pass.NewRun(&v1alpha1.MotorRun{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	s.Run.Status.Ending = &v1alpha1.RunEnding{Reason: v1alpha1.ReasonTimeout}
-	s.Set(v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonTimeout, "The run was not done in time.")
-	summarize(s)
-	if s.Run.Status.Ending != nil {
-		t.Errorf("the status still says %+v", s.Run.Status.Ending)
 	}
 }

@@ -61,7 +61,7 @@ type Config struct {
 	ArchiveWait time.Duration
 	// TrialPause is the least time between two runs that are carried on alone, 0 for 30 s.
 	TrialPause time.Duration
-	// ShowReplicas is called with the number of live replicas of each version, when that changes; "unknown" is for those of 0.1.0. A nil ShowReplicas
+	// ShowReplicas is called with the number of live replicas of each version, when that changes; "unknown" is for those whose Lease has no version. A nil ShowReplicas
 	// is not called.
 	ShowReplicas func(byVersion map[string]int)
 	// Unarchived counts the runs that were deleted before their steps were archived. Nil counts nothing.

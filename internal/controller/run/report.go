@@ -23,7 +23,6 @@ func showAttempt(s *pass.Run) {
 	if a := &st.Attempts[len(st.Attempts)-1]; a.FinishedAt == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}
-	runpolicy.RestoreAttempts(st, p)
 }
 
 // showRetries names the entries of spec.retries that start no attempt.
@@ -88,8 +87,6 @@ func summarize(s *pass.Run) {
 		st.StartedAt = &metav1.Time{Time: s.Now}
 	}
 	if pass.IsFinished(s.Run) {
-		// A leader of 0.1.0, which does not know it, may have ended the run.
-		st.Ending = nil
 		s.Set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
 		summarizeEnd(s)
 		return

@@ -31,7 +31,7 @@ func (p Person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) 
 // Reply returns an ask with its outcome.
 func (p Person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
 	steps := p.Env.Entries.Steps()
-	asks := runpolicy.AsksOf(&steps[len(steps)-1])
+	asks := steps[len(steps)-1].Status.Asks
 	i := slices.IndexFunc(asks, func(s v1alpha1.StepAsk) bool { return s.ID == a.ID })
 	if i < 0 {
 		return a, false

@@ -25,7 +25,7 @@ func (a *Attempt) wire(loop *motorloop.Loop, model motorloop.Model, sandbox *box
 	faulty := a.newFaultyLoop(sandbox, turns)
 	loop.Model, loop.HintModel = a.wireModel(model, sandbox), a.wireHintModel()
 	loop.Tools = a.wireTools(sandbox, faulty, kept, loop.Config.WritesSkills)
-	loop.Journal = a.wireJournal(sandbox, faulty, kept)
+	loop.Journal = a.wireJournal(sandbox, faulty)
 }
 
 func (a *Attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.Model {
@@ -64,7 +64,7 @@ func (a *Attempt) wireTools(sandbox *box.Box, faulty *faultyLoop, kept *harvest.
 	return redacting.Tools{Tools: tools, Secrets: a.Env.Known, Refresh: sandbox.WayOut.Refresh}
 }
 
-func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts) motorloop.Journal {
+func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop) motorloop.Journal {
 	// Innermost: nothing may come between the check of the Lease and the write.
 	var entries motorloop.Journal = leasedJournal{a.Env.Entries, a.Env.Lease}
 	// Outside of the Lease, inside of faults: the lock is held for the write alone, or a fault would delay the concurrent calls.
@@ -75,7 +75,7 @@ func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harves
 		entries = faulty
 	}
 	// Outermost: background programs end before anything of the last step is recorded.
-	return endingJournal{entries, sandbox, kept}
+	return endingJournal{entries, sandbox}
 }
 
 // wireOnce is wire for a loop that makes one call, which no model requested. outer wraps the tools of the sandbox: wireOneshot or wireInstall.
@@ -139,14 +139,12 @@ func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 type endingJournal struct {
 	motorloop.Journal
 	sandbox *box.Box
-	kept    *harvest.Artifacts
 }
 
 // Append records a step.
 func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 	if t.Closes {
 		j.sandbox.EndPrograms(ctx)
-		j.kept.BeforeEnd(ctx)
 	}
 	return j.Journal.Append(ctx, t)
 }

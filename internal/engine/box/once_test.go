@@ -73,7 +73,11 @@ func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alph
 		},
 		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}, Background: programs},
 	}
-	run.Spec.Responses = []v1alpha1.Response{{ID: runpolicy.AskID(step, v1alpha1.InputDomainRequest, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+	id := runpolicy.AskID(step, v1alpha1.InputDomainRequest, "a0-s1-c0")
+	step.Status.Asks = []v1alpha1.StepAsk{{
+		ID: id, Kind: v1alpha1.InputDomainRequest, CallID: "a0-s1-c0", Domain: allowedOnce, Outcome: v1alpha1.AskApproved, Decision: v1alpha1.DecisionAllowOnce,
+	}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: id, Decision: v1alpha1.DecisionAllowOnce}}
 	if change != nil {
 		change(run)
 	}

@@ -188,9 +188,7 @@ func (s *Box) setEgress(ctx context.Context, hello toolapi.Hello) error {
 		return nil
 	}
 	resp, err := s.Client.SetEgress(ctx, request)
-	if remote, ok := toolclient.RemoteProblem(err); ok && hello.APIVersion == 0 {
-		return runenv.Outdated(remote) // It has no error code for an unknown field.
-	} else if ok {
+	if remote, ok := toolclient.RemoteProblem(err); ok {
 		return wayOutUnavailable(text.FirstBytes(remote.Message, maxDetail), false)
 	}
 	if err != nil {

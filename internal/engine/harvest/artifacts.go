@@ -58,28 +58,13 @@ type Artifacts struct {
 	waitedFor time.Duration
 }
 
-// AfterLoop collects after an outcome of the loop that does not end the run's work. The files of an ended attempt are collected after the end
-// is recorded: see the last look of package attempt and BeforeEnd.
+// AfterLoop collects when the run waits for a person. The files of an ended attempt are collected after the end is recorded: see the last look of
+// package attempt.
 func (a *Artifacts) AfterLoop(ctx context.Context, out motorloop.Outcome) error {
-	if out.Kind == motorloop.Failed {
-		a.BeforeEnd(ctx)
-	}
 	if out.Kind == motorloop.Awaiting {
 		return a.atPause(ctx)
 	}
 	return nil
-}
-
-// BeforeEnd collects as at a pause while a manager of 0.1.0 leads, during an update. Such a manager removes the sandbox when it sees
-// the step that ends the attempt, and waits for no last look.
-func (a *Artifacts) BeforeEnd(ctx context.Context) {
-	if a.Env.Time == nil || !a.Env.Observed().Until.Before(a.Env.APINow()) {
-		// A leader that waits writes the heartbeat.
-		return
-	}
-	if err := a.atPause(ctx); err != nil {
-		a.Env.Log.Warn("the files of the run were not collected before its end, and an older manager leads, which may remove them", "error", err)
-	}
 }
 
 func (a *Artifacts) atPause(ctx context.Context) error {

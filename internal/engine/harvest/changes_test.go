@@ -86,7 +86,7 @@ func packedDiff(path, content string) []byte {
 func TestChangesAreAnArtifact(t *testing.T) {
 	t.Parallel()
 	_, values := enginetest.Secrets()
-	without := slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "POST "+toolapi.PathChanges })
+	without := withoutChanges()
 	own := toolapi.ArtifactFile{Path: "artifacts/a", Size: 11}
 	left := []toolapi.LeftOut{{Path: "big " + values["api_key"], Why: "it has 5 bytes"}, {Path: "b", Why: "x"}}
 	const sum = "golang.org/x/oauth2/authkey h1:dnDm7JmhM45NNpd8FDDeLhK6FwqbOlmRMAbCdEfGhIj"

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,8 +37,13 @@ type drippingSandbox struct {
 
 const slowFile = "artifacts/slow"
 
+// withoutChanges returns the features of a tool server that does not tell the changes of the workspace.
+func withoutChanges() []string {
+	return slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "POST "+toolapi.PathChanges })
+}
+
 func (s *drippingSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer, drips := any(toolapi.Hello{PodUID: "pod"}), false
+	answer, drips := any(toolapi.Hello{PodUID: "pod", Features: withoutChanges()}), false
 	switch name, isFile := strings.CutPrefix(r.URL.Path, toolapi.PathArtifacts+"/"); {
 	case isFile:
 		answer, drips = toolapi.Chunk{Content: []byte(name), Size: int64(len(name))}, name == slowFile && s.files.Load()

@@ -26,7 +26,6 @@ func (r *skillRig) check() Check {
 func TestSkillProblems(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
-	r.sandbox.features = toolapi.Features()
 	_, values := enginetest.Secrets()
 	r.sandbox.has(".", "SKILL.md", manifestOf("root", "x"))
 	r.sandbox.has("skills/bad", "SKILL.md", "no front matter")
@@ -63,9 +62,10 @@ func TestSkillProblems(t *testing.T) {
 func TestSkillsThatCannotBeLookedAt(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
+	r.sandbox.features = nil
 	r.sandbox.has("skills/bad", "SKILL.md", "no front matter")
 	if said, err := r.check().Problems(t.Context(), true); err != nil || len(said) > 0 || r.sandbox.asked > 0 {
-		t.Errorf("of a sandbox of the first release: %q, %v, asked %d times", said, err, r.sandbox.asked)
+		t.Errorf("of a sandbox without the feature: %q, %v, asked %d times", said, err, r.sandbox.asked)
 	}
 	r.lease.Lose(true)
 	if said, err := r.check().Problems(t.Context(), true); err == nil {

@@ -42,7 +42,7 @@ type toldSandbox struct {
 	// hangs is true if the list never comes.
 	hangs bool
 	asked int
-	// features are those that it knows, none for a server of the first release.
+	// features are those that it knows.
 	features []string
 	// Put are the files that were put there, by their paths, and putting is called with each.
 	put     map[string]string
@@ -114,7 +114,7 @@ type skillRig struct {
 
 func newSkillRig(t testing.TB) *skillRig {
 	t.Helper()
-	r := &skillRig{t: t, sandbox: &toldSandbox{files: map[string]string{}, put: map[string]string{}}, run: enginetest.ReadyRun(), before: func(client.Object) error { return nil }}
+	r := &skillRig{t: t, sandbox: &toldSandbox{features: toolapi.Features(), files: map[string]string{}, put: map[string]string{}}, run: enginetest.ReadyRun(), before: func(client.Object) error { return nil }}
 	r.known, _ = enginetest.Secrets()
 	r.run.UID = "run-uid"
 	r.run.Spec.Tools = []v1alpha1.ToolName{"bash"}
