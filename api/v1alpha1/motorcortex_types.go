@@ -219,26 +219,26 @@ type ModelEndpoint struct {
 	// +default="Call"
 	// +optional
 	Finish FinishMode `json:"finish,omitempty"`
-	// idleSeconds is how long the endpoint may send nothing at all before its answer counts as lost. How long the whole
-	// answer takes is bounded by requestSeconds alone.
+	// idleTimeoutSeconds is how long the endpoint may send nothing at all before its answer counts as lost. How long the whole
+	// answer takes is bounded by requestTimeoutSeconds alone.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	// +default=90
 	// +optional
-	IdleSeconds int32 `json:"idleSeconds,omitempty"`
-	// requestSeconds is how long one answer may take, from the connection to its last byte.
+	IdleTimeoutSeconds int32 `json:"idleTimeoutSeconds,omitempty"`
+	// requestTimeoutSeconds is how long one answer may take, from the connection to its last byte.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +default=1800
 	// +optional
-	RequestSeconds int32 `json:"requestSeconds,omitempty"`
-	// modelOutageSeconds is how long a run waits for a model that cannot be had, with its clock stopped, before its attempt
+	RequestTimeoutSeconds int32 `json:"requestTimeoutSeconds,omitempty"`
+	// outageDeadlineSeconds is how long a run waits for a model that cannot be had, with its clock stopped, before its attempt
 	// fails. It counts anew for each outage.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +default=3600
 	// +optional
-	ModelOutageSeconds int32 `json:"modelOutageSeconds,omitempty"`
+	OutageDeadlineSeconds int32 `json:"outageDeadlineSeconds,omitempty"`
 }
 
 // FinishMode is how a model ends a run.

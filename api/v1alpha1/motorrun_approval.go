@@ -22,7 +22,7 @@ type BashRules struct {
 
 // MCPServer is a server of the Model Context Protocol. Its tools are called mcp__NAME__TOOL.
 // +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.command)",message="an MCP server has either url or command"
-// +kubebuilder:validation:XValidation:rule="!has(self.credential) || has(self.url)",message="credential goes with url only"
+// +kubebuilder:validation:XValidation:rule="!has(self.credentialName) || has(self.url)",message="credentialName goes with url only"
 type MCPServer struct {
 	// name of the server, for the names of its tools.
 	// +kubebuilder:validation:MinLength=1
@@ -53,10 +53,10 @@ type MCPServer struct {
 	// +listType=set
 	// +required
 	Tools []string `json:"tools"`
-	// credential is the name of one of spec.credentials, whose slot must be bearer: it goes with every request to url.
+	// credentialName is the name of one of spec.credentials, whose slot must be bearer: it goes with every request to url.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Credential string `json:"credential,omitempty"`
+	CredentialName string `json:"credentialName,omitempty"`
 }
 
 // ApprovalMode says which tool calls a person must approve.
@@ -106,7 +106,7 @@ type RunApproval struct {
 
 // RunQuestions says how the questions of the model are dealt with.
 type RunQuestions struct {
-	// onTimeout is what becomes of a question without an answer within spec.limits.awaitingInputSeconds: the run fails (Fail), or the default
+	// onTimeout is what becomes of a question without an answer within spec.limits.inputDeadlineSeconds: the run fails (Fail), or the default
 	// that the model gave with it counts as the answer (UseDefault). A question without a default fails the run.
 	// +kubebuilder:validation:Enum=Fail;UseDefault
 	// +default="Fail"

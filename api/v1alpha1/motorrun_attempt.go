@@ -60,12 +60,12 @@ type AttemptStatus struct {
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional
 	RecoveryContext string `json:"recoveryContext,omitempty"`
-	// startedAt is when the attempt began.
+	// startTime is when the attempt began.
 	// +optional
-	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// finishedAt is when it ended.
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when it ended.
 	// +optional
-	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// iterations is how many answers the model gave in it.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -96,17 +96,17 @@ type CallHead struct {
 	// ok is false if the tool failed, or has no result.
 	// +required
 	OK bool `json:"ok"`
-	// since is set if the call has no result: when it began. In an attempt that has ended it never got one.
+	// startTime is set if the call has no result: when it began. In an attempt that has ended it never got one.
 	// +optional
-	Since *metav1.Time `json:"since,omitempty"`
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// errorCode is a word for programs.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ErrorCode string `json:"errorCode,omitempty"`
-	// durationMs is how long the call took, in milliseconds.
+	// durationMilliseconds is how long the call took, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	DurationMs int64 `json:"durationMs,omitempty"`
+	DurationMilliseconds int64 `json:"durationMilliseconds,omitempty"`
 	// head is the beginning of the output.
 	// +kubebuilder:validation:MaxLength=200
 	// +optional
@@ -126,10 +126,10 @@ type FailureSummary struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// lastStep is the last step before the failure, by name.
+	// lastStepName is the last step before the failure, by name.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	LastStep string `json:"lastStep,omitempty"`
+	LastStepName string `json:"lastStepName,omitempty"`
 	// retryable is true if another attempt may succeed although nothing was changed. It does not say that this run may have one: after a
 	// timeout, that is another run.
 	// +optional

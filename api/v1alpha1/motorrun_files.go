@@ -13,11 +13,11 @@ type Code struct {
 	// +kubebuilder:validation:MaxLength=65536
 	// +required
 	Source string `json:"source"`
-	// timeoutMs is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
+	// timeoutMilliseconds is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=30000
 	// +optional
-	TimeoutMs int32 `json:"timeoutMs,omitempty"`
+	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
 	// purpose says for people why the code is run. kubectl get -o wide shows it.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
@@ -68,11 +68,11 @@ type ConfigMapKeyRef struct {
 
 // ArtifactRef names a file that an earlier run of the same namespace left behind.
 type ArtifactRef struct {
-	// run that has it in status.result.artifacts.
+	// runName that has it in status.result.artifacts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
 	// +required
-	Run string `json:"run"`
+	RunName string `json:"runName"`
 	// path of the artifact, as status.result.artifacts has it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -136,14 +136,14 @@ type Artifact struct {
 	// +kubebuilder:validation:Enum=web;internal
 	// +optional
 	Provenance string `json:"provenance,omitempty"`
-	// configMap in this namespace whose key "content" has it: text in data, other content in binaryData.
+	// configMapName in this namespace whose key "content" has it: text in data, other content in binaryData.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	ConfigMap string `json:"configMap,omitempty"`
-	// object is the key of it in the manager's bucket.
+	ConfigMapName string `json:"configMapName,omitempty"`
+	// objectKey is the key of it in the manager's bucket.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
-	Object string `json:"object,omitempty"`
+	ObjectKey string `json:"objectKey,omitempty"`
 	// skipped says why it is not kept.
 	// +optional
 	Skipped ArtifactSkipped `json:"skipped,omitempty"`

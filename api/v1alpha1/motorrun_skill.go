@@ -9,10 +9,10 @@ type SkillRef struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Name string `json:"name"`
-	// revision to use. Unset, it is the approved one; if the skill is not approved, the newest one.
+	// revisionName to use. Unset, it is the approved one; if the skill is not approved, the newest one.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	Revision string `json:"revision,omitempty"`
+	RevisionName string `json:"revisionName,omitempty"`
 }
 
 // RunInput is a value for an input of the skill.
@@ -47,10 +47,10 @@ type RunSkill struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Name string `json:"name"`
-	// revision whose files the run has.
+	// revisionName whose files the run has.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	Revision string `json:"revision"`
+	RevisionName string `json:"revisionName"`
 	// contentHash of the revision.
 	// +kubebuilder:validation:MaxLength=71
 	// +required
@@ -99,10 +99,10 @@ type ProposedSkill struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Name string `json:"name"`
-	// revision that holds what the run wrote.
+	// revisionName that holds what the run wrote.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	Revision string `json:"revision"`
+	RevisionName string `json:"revisionName"`
 	// changedFiles is how many files were changed or added, deletedFiles how many were deleted.
 	// +kubebuilder:validation:Minimum=0
 	// +optional

@@ -117,7 +117,7 @@ type MotorRunStatus struct {
 	// skill that the run uses, as it was when the run was accepted.
 	// +optional
 	Skill *RunSkill `json:"skill,omitempty"`
-	// paused counts the time that does not count for spec.limits.timeoutSeconds, questions of the model not included.
+	// paused counts the time that does not count for spec.limits.activeDeadlineSeconds, questions of the model not included.
 	// +optional
 	Paused PauseStatus `json:"paused,omitempty,omitzero"`
 	// losses are the ends of workers that carried the run on and did not give it back; unset, there were none lately.
@@ -126,19 +126,19 @@ type MotorRunStatus struct {
 	// archive says where the steps are that are not in the cluster any more.
 	// +optional
 	Archive *ArchiveStatus `json:"archive,omitempty"`
-	// startedAt is when the operator first saw the run.
+	// startTime is when the operator first saw the run.
 	// +optional
-	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// finishedAt is when the run ended.
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when the run ended.
 	// +optional
-	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 }
 
 // RunEnding is the end of a run that was decided and is not complete: its sandbox is looked at once more before it goes.
 type RunEnding struct {
-	// since is when the end was decided.
+	// decisionTime is when the end was decided.
 	// +required
-	Since metav1.Time `json:"since"`
+	DecisionTime metav1.Time `json:"decisionTime"`
 	// reason of the conditions Succeeded and Finished that the run will have.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -155,16 +155,16 @@ type RunEnding struct {
 
 // PauseStatus counts the time in which a run is suspended, waits for its turn, or waits for a retry, and in which no manager led.
 type PauseStatus struct {
-	// since is when the present pause began, unset while there is none.
+	// startTime is when the present pause began, unset while there is none.
 	// +optional
-	Since *metav1.Time `json:"since,omitempty"`
-	// seconds of all pauses that are over.
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// durationSeconds of all pauses that are over.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	Seconds int64 `json:"seconds,omitempty"`
-	// observedUntil is the end of the last time without a manager that led which was counted; unset, the run lived through none.
+	DurationSeconds int64 `json:"durationSeconds,omitempty"`
+	// observedTime is the end of the last time without a manager that led which was counted; unset, the run lived through none.
 	// +optional
-	ObservedUntil *metav1.Time `json:"observedUntil,omitempty"`
+	ObservedTime *metav1.Time `json:"observedTime,omitempty"`
 }
 
 // LossStatus counts the workers that ended while they carried a run on.
@@ -174,16 +174,16 @@ type LossStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Count int32 `json:"count,omitempty"`
-	// lastAt is when the last of them was found to have ended.
+	// lastLossTime is when the last of them was found to have ended.
 	// +optional
-	LastAt metav1.Time `json:"lastAt,omitempty,omitzero"`
+	LastLossTime metav1.Time `json:"lastLossTime,omitempty,omitzero"`
 	// aloneEpoch is the epoch in which a worker carries on this run alone, unset while none does.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	AloneEpoch int64 `json:"aloneEpoch,omitempty"`
-	// aloneSince is since when.
+	// aloneStartTime is since when.
 	// +optional
-	AloneSince *metav1.Time `json:"aloneSince,omitempty"`
+	AloneStartTime *metav1.Time `json:"aloneStartTime,omitempty"`
 	// trials is how often the run was carried on alone.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -235,13 +235,13 @@ type SandboxStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
-	// createdAt is when the Pod was created.
+	// creationTime is when the Pod was created.
 	// +optional
-	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
-	// isolationLostAt is when one of its NetworkPolicies was last found changed or gone. No call is made in it before its
+	CreationTime *metav1.Time `json:"creationTime,omitempty"`
+	// isolationLossTime is when one of its NetworkPolicies was last found changed or gone. No call is made in it before its
 	// isolation was proved again after that.
 	// +optional
-	IsolationLostAt *metav1.Time `json:"isolationLostAt,omitempty"`
+	IsolationLossTime *metav1.Time `json:"isolationLossTime,omitempty"`
 }
 
 // EgressStatus says what the sandbox may reach, and which way.
@@ -329,21 +329,21 @@ type PendingInput struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Default string `json:"default,omitempty"`
-	// step that asked, by name.
+	// stepName that asked, by name.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	Step string `json:"step,omitempty"`
+	StepName string `json:"stepName,omitempty"`
 	// attempt that an entry in spec.retries would start, set for kind Retry.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Attempt *int32 `json:"attempt,omitempty"`
-	// askedAt is when the question was asked.
+	// askTime is when the question was asked.
 	// +optional
-	AskedAt metav1.Time `json:"askedAt,omitempty,omitzero"`
-	// expiresAt is until when there is time for an answer.
+	AskTime metav1.Time `json:"askTime,omitempty,omitzero"`
+	// expirationTime is until when there is time for an answer.
 	// +optional
-	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
+	ExpirationTime metav1.Time `json:"expirationTime,omitempty,omitzero"`
 	// onTimeout is what becomes of it then: the run fails, it counts as Deny, or default counts as the answer.
 	// +optional
 	OnTimeout OnTimeout `json:"onTimeout,omitempty"`
@@ -436,21 +436,21 @@ type RunStats struct {
 	// errors is how many of them failed.
 	// +optional
 	Errors int32 `json:"errors,omitempty"`
-	// durationMs from the creation of the run to its end.
+	// durationMilliseconds from the creation of the run to its end.
 	// +optional
-	DurationMs int64 `json:"durationMs,omitempty"`
-	// modelMs spent in model calls.
+	DurationMilliseconds int64 `json:"durationMilliseconds,omitempty"`
+	// modelMilliseconds spent in model calls.
 	// +optional
-	ModelMs int64 `json:"modelMs,omitempty"`
-	// toolMs spent in tool calls.
+	ModelMilliseconds int64 `json:"modelMilliseconds,omitempty"`
+	// toolMilliseconds spent in tool calls.
 	// +optional
-	ToolMs int64 `json:"toolMs,omitempty"`
-	// waitingMs spent waiting for people.
+	ToolMilliseconds int64 `json:"toolMilliseconds,omitempty"`
+	// waitingMilliseconds spent waiting for people.
 	// +optional
-	WaitingMs int64 `json:"waitingMs,omitempty"`
-	// overheadMs is the rest: starting the sandbox, writing the journal.
+	WaitingMilliseconds int64 `json:"waitingMilliseconds,omitempty"`
+	// overheadMilliseconds is the rest: starting the sandbox, writing the journal.
 	// +optional
-	OverheadMs int64 `json:"overheadMs,omitempty"`
+	OverheadMilliseconds int64 `json:"overheadMilliseconds,omitempty"`
 	// tokens of all model calls together.
 	// +optional
 	Tokens int64 `json:"tokens,omitempty"`

@@ -35,9 +35,9 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.size() == 0 ? !has(oldSelf.credentials) || oldSelf.credentials.size() == 0 : has(oldSelf.credentials) && self.credentials == oldSelf.credentials",fieldPath=".credentials",message="credentials never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.bash) == has(oldSelf.bash) && (!has(self.bash) || self.bash == oldSelf.bash)",fieldPath=".bash",message="bash never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.size() == 0 ? !has(oldSelf.mcpServers) || oldSelf.mcpServers.size() == 0 : has(oldSelf.mcpServers) && self.mcpServers == oldSelf.mcpServers",fieldPath=".mcpServers",message="mcpServers never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.all(m, !has(m.credential) || has(self.credentials) && self.credentials.exists(c, c.name == m.credential))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials"
+// +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.all(m, !has(m.credentialName) || has(self.credentials) && self.credentials.exists(c, c.name == m.credentialName))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, credentials, mcpServers or files: it is one piece of code, and domains that it may reach"
-// +kubebuilder:validation:XValidation:rule="!has(self.code) || !has(self.code.timeoutMs) || self.code.timeoutMs <= 5000 || has(self.domains) && self.domains.size() > 0",fieldPath=".code",message="code.timeoutMs is at most 5000 in a run without domains; code that waits for hosts has up to 30000"
+// +kubebuilder:validation:XValidation:rule="!has(self.code) || !has(self.code.timeoutMilliseconds) || self.code.timeoutMilliseconds <= 5000 || has(self.domains) && self.domains.size() > 0",fieldPath=".code",message="code.timeoutMilliseconds is at most 5000 in a run without domains; code that waits for hosts has up to 30000"
 // +kubebuilder:validation:XValidation:rule="has(self.origin) && self.origin == 'Released' && has(oldSelf.origin) && oldSelf.origin == 'Copied' || has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run, or released a copy of one"
 // +kubebuilder:validation:XValidation:rule="has(self.origin) == has(oldSelf.origin) && (!has(self.origin) || self.origin == oldSelf.origin || oldSelf.origin == 'Copied' && self.origin == 'Released')",fieldPath=".origin",message="origin changes only from Copied to Released, which lets the copy of a run begin"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
@@ -211,7 +211,7 @@ type MotorRunSpec struct {
 	Retries []Retry `json:"retries,omitempty"`
 
 	// suspend stops the run where it is, and starts it again from there when it is taken back. The sandbox stays. A
-	// run that is created suspended does not start. The time does not count for timeoutSeconds.
+	// run that is created suspended does not start. The time does not count for activeDeadlineSeconds.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
@@ -293,31 +293,31 @@ type RunLimits struct {
 	// +default=20
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// timeoutSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits
+	// activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits
 	// for people, for its turn, for a model that cannot be had, or is suspended does not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +default=600
 	// +optional
-	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// awaitingInputSeconds is how long the run waits for an answer to each question, 30 days at most.
+	ActiveDeadlineSeconds int32 `json:"activeDeadlineSeconds,omitempty"`
+	// inputDeadlineSeconds is how long the run waits for an answer to each question, 30 days at most.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2592000
 	// +default=1800
 	// +optional
-	AwaitingInputSeconds int32 `json:"awaitingInputSeconds,omitempty"`
-	// retryWindowSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
+	InputDeadlineSeconds int32 `json:"inputDeadlineSeconds,omitempty"`
+	// retryDeadlineSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2592000
 	// +default=1800
 	// +optional
-	RetryWindowSeconds int32 `json:"retryWindowSeconds,omitempty"`
-	// approvalSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run goes on.
+	RetryDeadlineSeconds int32 `json:"retryDeadlineSeconds,omitempty"`
+	// approvalDeadlineSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run goes on.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2592000
 	// +default=900
 	// +optional
-	ApprovalSeconds int32 `json:"approvalSeconds,omitempty"`
+	ApprovalDeadlineSeconds int32 `json:"approvalDeadlineSeconds,omitempty"`
 	// maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there
 	// is no such limit. It is looked at before each call, with what the request has at least; the answer to the last one may go beyond it.
 	// +kubebuilder:validation:Minimum=1

@@ -63,12 +63,12 @@ type StepAsk struct {
 	// domain that is asked for, of kind DomainRequest.
 	// +optional
 	Domain Domain `json:"domain,omitempty"`
-	// askedAt is when it was recorded.
+	// askTime is when it was recorded.
 	// +required
-	AskedAt metav1.Time `json:"askedAt"`
-	// expiresAt is until when there is time for a response. Times in which no manager led are added to it.
+	AskTime metav1.Time `json:"askTime"`
+	// expirationTime is until when there is time for a response. Times in which no manager led are added to it.
 	// +optional
-	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
+	ExpirationTime metav1.Time `json:"expirationTime,omitempty,omitzero"`
 	// onTimeout is what becomes of it then.
 	// +optional
 	OnTimeout OnTimeout `json:"onTimeout,omitempty"`
@@ -86,7 +86,7 @@ type StepAsk struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// closedAt is when the response was put to use, or the time was found to be over.
+	// closeTime is when the response was put to use, or the time was found to be over.
 	// +optional
-	ClosedAt metav1.Time `json:"closedAt,omitempty,omitzero"`
+	CloseTime metav1.Time `json:"closeTime,omitempty,omitzero"`
 }

@@ -6,9 +6,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // StepClosing says that nothing more comes of a step, or of the attempt that ended with it.
 type StepClosing struct {
-	// at is when the last look at the workspace was over.
+	// closeTime is when the last look at the workspace was over.
 	// +required
-	At metav1.Time `json:"at"`
+	CloseTime metav1.Time `json:"closeTime"`
 	// problem says why not everything could be collected, unset if all was.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional

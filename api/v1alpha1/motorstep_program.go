@@ -46,12 +46,12 @@ type StepProgram struct {
 	// +kubebuilder:validation:Maximum=255
 	// +optional
 	ExitCode int32 `json:"exitCode,omitempty"`
-	// startedAt is when it was left, by the clock of its sandbox.
+	// startTime is when it was left, by the clock of its sandbox.
 	// +required
-	StartedAt metav1.Time `json:"startedAt"`
-	// endedAt is when it ended, unset while it runs and of one that is Lost.
+	StartTime metav1.Time `json:"startTime"`
+	// completionTime is when it ended, unset while it runs and of one that is Lost.
 	// +optional
-	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// foundIn is the index of the step in whose time its end was seen. The model is told of the end of one that is Stopped or Lost
 	// with what the calls of that step gave.
 	// +kubebuilder:validation:Minimum=1

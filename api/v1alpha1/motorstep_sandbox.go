@@ -18,13 +18,13 @@ type StepSandbox struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	IsolationTries int32 `json:"isolationTries,omitempty"`
-	// isolationMs is how long it took, from the first try, until they were all blocked.
+	// isolationMilliseconds is how long it took, from the first try, until they were all blocked.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	IsolationMs int64 `json:"isolationMs,omitempty"`
-	// provedAt is when its isolation was proved last.
+	IsolationMilliseconds int64 `json:"isolationMilliseconds,omitempty"`
+	// proofTime is when its isolation was proved last.
 	// +optional
-	ProvedAt *metav1.Time `json:"provedAt,omitempty"`
+	ProofTime *metav1.Time `json:"proofTime,omitempty"`
 	// open names the forbidden addresses that it could reach, where the manager was told to go on all the same.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=128

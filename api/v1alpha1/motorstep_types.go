@@ -88,10 +88,10 @@ type MotorStepSpec struct {
 	// failedUsage is what tries of the same request cost that came to nothing, as far as the endpoint tells.
 	// +optional
 	FailedUsage Usage `json:"failedUsage,omitempty,omitzero"`
-	// modelMs is the time from the first try of the model call to its answer, in milliseconds.
+	// modelMilliseconds is the time from the first try of the model call to its answer, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	ModelMs int64 `json:"modelMs,omitempty"`
+	ModelMilliseconds int64 `json:"modelMilliseconds,omitempty"`
 	// promptDigest is the SHA-256 of the system prompt.
 	// +kubebuilder:validation:MaxLength=80
 	// +optional
@@ -179,11 +179,11 @@ type StepOutcome struct {
 
 // ModelOutage is why a model cannot be had.
 type ModelOutage struct {
-	// limitSeconds is how long it is waited for, from the creation of the step.
+	// deadlineSeconds is how long it is waited for, from the creation of the step.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +required
-	LimitSeconds int32 `json:"limitSeconds"`
+	DeadlineSeconds int32 `json:"deadlineSeconds"`
 	// reason is a reason of the condition ModelAvailable.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -266,11 +266,11 @@ type MotorStepStatus struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
 	OK string `json:"ok,omitempty"`
-	// toolMs is the time that the tool calls took together, waiting for people not counted, in milliseconds.
+	// toolMilliseconds is the time that the tool calls took together, waiting for people not counted, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +default=0
 	// +optional
-	ToolMs int64 `json:"toolMs,omitempty"`
+	ToolMilliseconds int64 `json:"toolMilliseconds,omitempty"`
 }
 
 // StepLeft is what a run has left of its limits.
@@ -298,9 +298,9 @@ type UnknownExecution struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	CallID string `json:"callID"`
-	// foundAt is when this was found.
+	// detectionTime is when this was found.
 	// +required
-	FoundAt metav1.Time `json:"foundAt"`
+	DetectionTime metav1.Time `json:"detectionTime"`
 	// policy is who deals with it. A call that only reads needs no person.
 	// +kubebuilder:validation:Enum=Redo;Person;Model
 	// +required
@@ -346,14 +346,14 @@ type ToolResult struct {
 	// +kubebuilder:validation:Enum=user;web;internal
 	// +required
 	Provenance string `json:"provenance"`
-	// durationMs is how long the call took, in milliseconds.
+	// durationMilliseconds is how long the call took, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	DurationMs int64 `json:"durationMs,omitempty"`
-	// waitedMs is how long a person took to approve the call, or to decide about its unknown outcome, in milliseconds.
+	DurationMilliseconds int64 `json:"durationMilliseconds,omitempty"`
+	// waitedMilliseconds is how long a person took to approve the call, or to decide about its unknown outcome, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
-	WaitedMs int64 `json:"waitedMs,omitempty"`
+	WaitedMilliseconds int64 `json:"waitedMilliseconds,omitempty"`
 }
 
 // MotorStep is one entry in the journal of a MotorRun. Only the operator writes it.
@@ -367,8 +367,8 @@ type ToolResult struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Type",type=string,priority=1,JSONPath=`.spec.type`
 // +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Model-ms",type=integer,priority=1,JSONPath=`.spec.modelMs`
-// +kubebuilder:printcolumn:name="Tool-ms",type=integer,priority=1,JSONPath=`.status.toolMs`
+// +kubebuilder:printcolumn:name="Model-ms",type=integer,priority=1,JSONPath=`.spec.modelMilliseconds`
+// +kubebuilder:printcolumn:name="Tool-ms",type=integer,priority=1,JSONPath=`.status.toolMilliseconds`
 // +kubebuilder:printcolumn:name="Run",type=string,priority=1,JSONPath=`.metadata.labels.motorcortex\.dev/run`
 // +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.spec.attempt`
 // +kubebuilder:printcolumn:name="Outcome",type=string,priority=1,JSONPath=`.spec.outcome.reason`

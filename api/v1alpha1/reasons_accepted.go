@@ -242,7 +242,7 @@ const (
 	//
 	// Meaning: The model asks a person. status.pendingInput has the question.
 	//
-	// Do: Add an entry with answer to spec.responses before status.pendingInput.expiresAt. It needs the verb respond.
+	// Do: Add an entry with answer to spec.responses before status.pendingInput.expirationTime. It needs the verb respond.
 	ReasonQuestion = "Question"
 
 	// ReasonDomainRequest is a reason of AwaitingInput=True.
@@ -258,7 +258,7 @@ const (
 	// Meaning: A tool call is to be approved. status.pendingInput.action shows the call and the rule that asked for approval.
 	//
 	// Do: Add a response with decision ApproveOnce, ApproveRun or Deny, and the digest of action.argsDigest. It needs the verb
-	// approve. Without a decision within spec.limits.approvalSeconds the call is denied, and the run goes on.
+	// approve. Without a decision within spec.limits.approvalDeadlineSeconds the call is denied, and the run goes on.
 	ReasonApproval = "Approval"
 
 	// ReasonOutcomeUnknown is a reason of AwaitingInput=True.
@@ -272,14 +272,14 @@ const (
 
 	// ReasonAttemptFailed is a reason of AwaitingInput=True.
 	//
-	// Meaning: An attempt failed. The sandbox and its files stay until status.pendingInput.expiresAt.
+	// Meaning: An attempt failed. The sandbox and its files stay until status.pendingInput.expirationTime.
 	//
 	// Do: Add an entry to spec.retries, with the number of status.pendingInput.attempt and with guidance, or cancel the run.
 	ReasonAttemptFailed = "AttemptFailed"
 
 	// ReasonBudgetExhausted is a reason of AwaitingInput=True.
 	//
-	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInput.expiresAt.
+	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInput.expirationTime.
 	//
 	// Do: Add an entry to spec.retries, or cancel the run and create one with higher limits.
 	ReasonBudgetExhausted = "BudgetExhausted"

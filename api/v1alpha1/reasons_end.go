@@ -50,7 +50,7 @@ const (
 
 	// ReasonUserResponseTimeout is a reason of Succeeded=False (BudgetExhausted).
 	//
-	// Meaning: A question was not answered within spec.limits.awaitingInputSeconds.
+	// Meaning: A question was not answered within spec.limits.inputDeadlineSeconds.
 	//
 	// Do: Raise the limit, or put the answer into the task. The default of a question counts where spec.questions.onTimeout is
 	// UseDefault.
@@ -58,7 +58,7 @@ const (
 
 	// ReasonTimeout is a reason of Succeeded=False (BudgetExhausted).
 	//
-	// Meaning: The run was not done within spec.limits.timeoutSeconds, all attempts together, waiting not counted. The message
+	// Meaning: The run was not done within spec.limits.activeDeadlineSeconds, all attempts together, waiting not counted. The message
 	// ends with what it was doing. With the category InfraFailure: the Pod's own deadline.
 	//
 	// Do: If it waited for something, look at that condition. Otherwise raise the limit or split the task.
@@ -100,7 +100,7 @@ const (
 	//
 	// Meaning: The code of a Oneshot run did not end in its time.
 	//
-	// Do: Create the run again with faster code or a higher timeoutMs.
+	// Do: Create the run again with faster code or a higher timeoutMilliseconds.
 	ReasonExecutionTimeout = "ExecutionTimeout"
 
 	// ReasonExecutionError is a reason of Succeeded=False (ToolFailure).

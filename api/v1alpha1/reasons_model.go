@@ -59,7 +59,7 @@ const (
 
 	// ReasonModelTimeout is a reason of ModelAvailable=False and Succeeded=False (ModelFailure).
 	//
-	// Meaning: The endpoint sent nothing for idleSeconds, or its answer took longer than requestSeconds.
+	// Meaning: The endpoint sent nothing for idleTimeoutSeconds, or its answer took longer than requestTimeoutSeconds.
 	//
 	// Do: Raise them for a model that thinks long, and check that the endpoint is up.
 	ReasonModelTimeout = "ModelTimeout"

@@ -141,7 +141,7 @@ const (
 
 	// ReasonApprovalExpired is a reason of Approved=False.
 	//
-	// Meaning: The approval has ended by its expiresAt.
+	// Meaning: The approval has ended by its expirationTime.
 	//
 	// Do: Look at the skill and approve it again.
 	ReasonApprovalExpired = "ApprovalExpired"
@@ -181,7 +181,7 @@ const (
 	//
 	// Meaning: The packages could not be installed. It is tried again after an hour.
 	//
-	// Do: Read the step of the run in status.packages.run. Change the dependencies, or delete that run to have it tried again.
+	// Do: Read the step of the run in status.packages.runName. Change the dependencies, or delete that run to have it tried again.
 	ReasonPackagesFailed = "PackagesFailed"
 
 	// ReasonNoPackageSource is a reason of PackagesReady=False and Ready=False.

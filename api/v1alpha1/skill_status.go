@@ -46,10 +46,10 @@ type SkillStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Description string `json:"description,omitempty"`
-	// revision is the newest SkillRevision: what an approval is asked for, unless it has it.
+	// revisionName is the newest SkillRevision: what an approval is asked for, unless it has it.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	Revision string `json:"revision,omitempty"`
+	RevisionName string `json:"revisionName,omitempty"`
 	// contentHash of revision.
 	// +kubebuilder:validation:MaxLength=71
 	// +optional
@@ -95,17 +95,17 @@ type SkillSourceStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Origin string `json:"origin,omitempty"`
-	// readAt is when a tag or a source object of Flux was last looked up.
+	// readTime is when a tag or a source object of Flux was last looked up.
 	// +optional
-	ReadAt *metav1.Time `json:"readAt,omitempty"`
+	ReadTime *metav1.Time `json:"readTime,omitempty"`
 }
 
 // ApprovedRevision is an approval that was found to be in force.
 type ApprovedRevision struct {
-	// revision that was approved.
+	// revisionName that was approved.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	Revision string `json:"revision"`
+	RevisionName string `json:"revisionName"`
 	// contentHash of it.
 	// +kubebuilder:validation:MaxLength=71
 	// +required
@@ -131,9 +131,9 @@ type ApprovedRevision struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Note *string `json:"note,omitempty"`
-	// at is when the operator found the approval in force.
+	// observedTime is when the operator found the approval in force.
 	// +optional
-	At metav1.Time `json:"at,omitempty,omitzero"`
+	ObservedTime metav1.Time `json:"observedTime,omitempty,omitzero"`
 }
 
 // RevisionSummary is a revision in the list of them.
@@ -146,21 +146,21 @@ type RevisionSummary struct {
 	// +kubebuilder:validation:MaxLength=71
 	// +required
 	ContentHash string `json:"contentHash"`
-	// run that proposed it, "" if it came from spec.source.
+	// runName that proposed it, "" if it came from spec.source.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Run string `json:"run,omitempty"`
-	// createdAt is when it was made.
+	RunName string `json:"runName,omitempty"`
+	// creationTime is when it was made.
 	// +optional
-	CreatedAt metav1.Time `json:"createdAt,omitempty,omitzero"`
+	CreationTime metav1.Time `json:"creationTime,omitempty,omitzero"`
 }
 
 // PolicyReview compares what files mention with what a policy grants. It is gathered by patterns, so it can miss what is hidden well.
 type PolicyReview struct {
-	// revision whose files were looked at.
+	// revisionName whose files were looked at.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	Revision string `json:"revision"`
+	RevisionName string `json:"revisionName"`
 	// missingDomains are mentioned by files and not granted.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=261
@@ -209,10 +209,10 @@ type SkillPackages struct {
 	// +kubebuilder:validation:MaxLength=71
 	// +required
 	Hash string `json:"hash"`
-	// run of mode Install that installs them, or did.
+	// runName of mode Install that installs them, or did.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Run string `json:"run,omitempty"`
+	RunName string `json:"runName,omitempty"`
 	// archive is what it installed, unset as long as that is not done.
 	// +optional
 	Archive *PackageArchive `json:"archive,omitempty"`
@@ -220,13 +220,13 @@ type SkillPackages struct {
 
 // PackageArchive is an archive of installed packages, in parts.
 type PackageArchive struct {
-	// configMaps of this namespace that hold the parts, in their order.
+	// configMapNames of this namespace that hold the parts, in their order.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +required
-	ConfigMaps []string `json:"configMaps"`
+	ConfigMapNames []string `json:"configMapNames"`
 	// sha256 of the whole in hexadecimal digits.
 	// +kubebuilder:validation:MaxLength=64
 	// +required
@@ -251,7 +251,7 @@ type SkillUsage struct {
 	// +kubebuilder:validation:MaxLength=8
 	// +optional
 	SuccessRate string `json:"successRate,omitempty"`
-	// lastUsedAt is when the last of them ended.
+	// lastUsedTime is when the last of them ended.
 	// +optional
-	LastUsedAt *metav1.Time `json:"lastUsedAt,omitempty"`
+	LastUsedTime *metav1.Time `json:"lastUsedTime,omitempty"`
 }

@@ -87,10 +87,10 @@ type SkillOCI struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +required
 	Reference string `json:"reference"`
-	// pullSecret is a Secret of type kubernetes.io/dockerconfigjson in this namespace.
+	// pullSecretName is a Secret of type kubernetes.io/dockerconfigjson in this namespace.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	PullSecret string `json:"pullSecret,omitempty"`
+	PullSecretName string `json:"pullSecretName,omitempty"`
 }
 
 // SkillFlux names a source object of Flux.
@@ -153,9 +153,9 @@ type SkillApproval struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Note string `json:"note,omitempty"`
-	// expiresAt is when the approval ends; unset, it does not.
+	// expirationTime is when the approval ends; unset, it does not.
 	// +optional
-	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
 }
 
 // SkillRejection records that a person does not want a content.
@@ -182,7 +182,7 @@ type SkillRejection struct {
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Runs",type=integer,JSONPath=`.status.usage.runs`
 // +kubebuilder:printcolumn:name="Success",type=string,JSONPath=`.status.usage.successRate`
-// +kubebuilder:printcolumn:name="Last-Used",type=date,JSONPath=`.status.usage.lastUsedAt`
+// +kubebuilder:printcolumn:name="Last-Used",type=date,JSONPath=`.status.usage.lastUsedTime`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Content",type=string,priority=1,JSONPath=`.status.contentHash`
 // +kubebuilder:printcolumn:name="Policy",type=string,priority=1,JSONPath=`.status.policyHash`

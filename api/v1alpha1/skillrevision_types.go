@@ -7,11 +7,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // SkillRevisionSpec is what a skill's files were at one time.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a SkillRevision never changes"
 type SkillRevisionSpec struct {
-	// skill that it is a revision of.
+	// skillName that it is a revision of.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +required
-	Skill string `json:"skill"`
+	SkillName string `json:"skillName"`
 	// contentHash is "sha256:…" of the list of the files: a line "MODE SHA256 PATH" for each, sorted by path, where MODE is 644 or 755.
 	// +kubebuilder:validation:MaxLength=71
 	// +required
@@ -27,12 +27,12 @@ type SkillRevisionSpec struct {
 	// +listMapKey=path
 	// +required
 	Files []RevisionFile `json:"files"`
-	// configMaps hold the bytes of the files, one after the other in their order, cut into parts.
+	// configMapNames hold the bytes of the files, one after the other in their order, cut into parts.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
-	ConfigMaps []string `json:"configMaps,omitempty"`
+	ConfigMapNames []string `json:"configMapNames,omitempty"`
 	// origin is what the files were read from: the digest behind a tag, a Git commit.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
@@ -64,18 +64,18 @@ type RevisionFile struct {
 
 // ExtractedFrom says which run wrote the files of a revision.
 type ExtractedFrom struct {
-	// run by name.
+	// runName by name.
 	// +kubebuilder:validation:MaxLength=63
 	// +required
-	Run string `json:"run"`
+	RunName string `json:"runName"`
 	// runUID tells it from a later one of its name.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	RunUID string `json:"runUID,omitempty"`
-	// revision that the run began with, "" if there was none.
+	// revisionName that the run began with, "" if there was none.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	Revision string `json:"revision,omitempty"`
+	RevisionName string `json:"revisionName,omitempty"`
 	// changedFiles are those that the run changed or added, deletedFiles those that it deleted.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=256
@@ -106,9 +106,9 @@ type WebSource struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +required
 	URL string `json:"url"`
-	// fetchedAt is when the step was recorded that fetched it.
+	// fetchTime is when the step was recorded that fetched it.
 	// +optional
-	FetchedAt metav1.Time `json:"fetchedAt,omitempty,omitzero"`
+	FetchTime metav1.Time `json:"fetchTime,omitempty,omitzero"`
 }
 
 // FindingKind is what a person should look at.
@@ -170,9 +170,9 @@ type Mention struct {
 
 // SkillRevisionStatus is what there is to know of the files. It is gathered by the operator, by patterns.
 type SkillRevisionStatus struct {
-	// reviewedAt is when that was gathered.
+	// reviewTime is when that was gathered.
 	// +optional
-	ReviewedAt *metav1.Time `json:"reviewedAt,omitempty"`
+	ReviewTime *metav1.Time `json:"reviewTime,omitempty"`
 	// reviewStarts is how often the operator began to gather that, and its process ended before it was done. After the second time
 	// the files are not looked at again: see the reason ReviewSetAside of the Skill. Deleting the SkillRevision tries anew.
 	// +kubebuilder:validation:Minimum=0
@@ -226,10 +226,10 @@ type SkillRevisionStatus struct {
 
 // RevisionAdvice is what a model said about the files.
 type RevisionAdvice struct {
-	// run that asked it.
+	// runName that asked it.
 	// +kubebuilder:validation:MaxLength=63
 	// +required
-	Run string `json:"run"`
+	RunName string `json:"runName"`
 	// requestedBy is who made the run, "" if the cluster does not stamp that.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
@@ -238,18 +238,18 @@ type RevisionAdvice struct {
 	// +kubebuilder:validation:MaxLength=8192
 	// +optional
 	Text string `json:"text,omitempty"`
-	// at is when the run ended.
+	// adviceTime is when the run ended.
 	// +optional
-	At metav1.Time `json:"at,omitempty,omitzero"`
+	AdviceTime metav1.Time `json:"adviceTime,omitempty,omitzero"`
 }
 
 // SkillRevision is a snapshot of a skill's files. The operator makes it, and it never changes.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=srev,categories=motor
-// +kubebuilder:printcolumn:name="Skill",type=string,JSONPath=`.spec.skill`
+// +kubebuilder:printcolumn:name="Skill",type=string,JSONPath=`.spec.skillName`
 // +kubebuilder:printcolumn:name="Content",type=string,JSONPath=`.spec.contentHash`
-// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.spec.extractedFrom.run`
+// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.spec.extractedFrom.runName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type SkillRevision struct {
 	metav1.TypeMeta   `json:",inline"`

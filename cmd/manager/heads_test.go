@@ -37,7 +37,7 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
 		Spec: v1alpha1.MotorStepSpec{
-			Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Model: "m", Content: long, Final: final, ModelMs: 5,
+			Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Model: "m", Content: long, Final: final, ModelMilliseconds: 5,
 			Usage:   v1alpha1.Usage{PromptTokens: 1, TotalTokens: 1},
 			Sandbox: &v1alpha1.StepSandbox{PodUID: "p", IsolationTries: 3},
 			ToolCalls: []v1alpha1.ToolCall{
@@ -49,7 +49,7 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 			},
 		},
 		Status: v1alpha1.MotorStepStatus{
-			ToolMs: 7, Results: []v1alpha1.ToolResult{{CallID: "c0", OK: true, Output: long, DurationMs: 7}},
+			ToolMilliseconds: 7, Results: []v1alpha1.ToolResult{{CallID: "c0", OK: true, Output: long, DurationMilliseconds: 7}},
 			Unknown: []v1alpha1.UnknownExecution{{Execution: "c2", CallID: "c2", Policy: "Person"}},
 			Asks:    []v1alpha1.StepAsk{{ID: "d", Kind: v1alpha1.InputDomainRequest, CallID: "c3", Execution: "c3", Domain: "example.org"}},
 		},
@@ -64,7 +64,7 @@ var withoutCalls = cmpopts.IgnoreFields(runpolicy.Progress{}, "Calls", "Claimed"
 func TestStepHeadIsEnoughForTheController(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{
-		Tools: []v1alpha1.ToolName{"request_domain"}, Limits: v1alpha1.RunLimits{AwaitingInputSeconds: 30},
+		Tools: []v1alpha1.ToolName{"request_domain"}, Limits: v1alpha1.RunLimits{InputDeadlineSeconds: 30},
 	}}
 	for _, final := range []bool{false, true} {
 		whole := bigStep(final)

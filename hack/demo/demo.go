@@ -245,7 +245,7 @@ func (d *demo) report(ctx context.Context) string {
 	if d.story.run.Status.Result != nil {
 		for _, a := range d.story.run.Status.Result.Artifacts {
 			var kept corev1.ConfigMap
-			if path.Base(a.Path) == reportName && d.c.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: a.ConfigMap}, &kept) == nil {
+			if path.Base(a.Path) == reportName && d.c.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: a.ConfigMapName}, &kept) == nil {
 				return kept.Data["content"]
 			}
 		}

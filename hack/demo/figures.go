@@ -61,9 +61,9 @@ type figures struct {
 	FirstResultToPodReady float64 `json:"firstResultToPodReady"`
 
 	Steps    int   `json:"steps"`
-	ModelMs  int64 `json:"modelMs"`
-	ToolMs   int64 `json:"toolMs"`
-	WaitedMs int64 `json:"waitedMs"`
+	ModelMs  int64 `json:"modelMilliseconds"`
+	ToolMs   int64 `json:"toolMilliseconds"`
+	WaitedMs int64 `json:"waitedMilliseconds"`
 	// StepOverheadMs is the time per step outside model, tools and waiting for a person, from the first step on.
 	StepOverheadMs float64 `json:"stepOverheadMs"`
 	// ManagerRSSBytes is the manager's memory, 0 if it was not given.
@@ -81,10 +81,10 @@ func compute(start time.Time, m marks, steps []v1alpha1.MotorStep, podReady []ti
 	}
 	var laterModelMs int64
 	for i := range steps {
-		f.ModelMs += steps[i].Spec.ModelMs
-		f.ToolMs += steps[i].Status.ToolMs
+		f.ModelMs += steps[i].Spec.ModelMilliseconds
+		f.ToolMs += steps[i].Status.ToolMilliseconds
 		if i > 0 {
-			laterModelMs += steps[i].Spec.ModelMs
+			laterModelMs += steps[i].Spec.ModelMilliseconds
 		}
 	}
 	if len(steps) > 0 {

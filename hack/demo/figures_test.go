@@ -24,7 +24,7 @@ func TestCompute(t *testing.T) {
 	m.finished = at(3200)
 	steps := []v1alpha1.MotorStep{step(1), step(2), step(3), step(4)}
 	for i := range steps {
-		steps[i].Spec.ModelMs, steps[i].Status.ToolMs = 20, 40
+		steps[i].Spec.ModelMilliseconds, steps[i].Status.ToolMilliseconds = 20, 40
 	}
 	got := compute(at(0), m, steps, []time.Duration{500 * time.Millisecond, 300 * time.Millisecond, 450 * time.Millisecond})
 	want := figures{

@@ -76,7 +76,7 @@ func callLine(step *v1alpha1.MotorStep, call *v1alpha1.ToolCall, result *v1alpha
 	if !result.OK {
 		outcome = cmp.Or(result.ErrorCode, "failed")
 	}
-	return fmt.Sprintf("%2d  %-6s %-*s %-4s %4d ms", step.Spec.Index, call.Tool, argumentsWidth, shortArguments(call), outcome, result.DurationMs)
+	return fmt.Sprintf("%2d  %-6s %-*s %-4s %4d ms", step.Spec.Index, call.Tool, argumentsWidth, shortArguments(call), outcome, result.DurationMilliseconds)
 }
 
 // arguments are those of all tools that mean something to a reader.

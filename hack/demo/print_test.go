@@ -22,12 +22,12 @@ func TestCallLine(t *testing.T) {
 		"list":   {call{"list", `{}`, ok("")}, " 1  list   .                                    ok      3 ms"},
 		"finish": {call{"finish", `{"status":"Succeeded","summary":"It is there.","files":["a"]}`, ok("")}, " 1  finish Succeeded                            ok      3 ms"},
 		"code": {
-			call{"code", `{"language":"javascript","source":"a\nb\n\n"}`, &v1alpha1.ToolResult{OK: true, DurationMs: 1212}},
+			call{"code", `{"language":"javascript","source":"a\nb\n\n"}`, &v1alpha1.ToolResult{OK: true, DurationMilliseconds: 1212}},
 			" 1  code   javascript, 2 lines                  ok   1212 ms",
 		},
 		"one line": {call{"code", `{"language":"python","source":"a"}`, ok("")}, " 1  code   python, 1 line                       ok      3 ms"},
 		"failure": {
-			call{"bash", `{"command":"for i in 1 2 3; do make everything; done\necho"}`, &v1alpha1.ToolResult{ErrorCode: "exit_1", DurationMs: 20}},
+			call{"bash", `{"command":"for i in 1 2 3; do make everything; done\necho"}`, &v1alpha1.ToolResult{ErrorCode: "exit_1", DurationMilliseconds: 20}},
 			" 1  bash   for i in 1 2 3; do make everything;… exit_1   20 ms",
 		},
 		"no JSON": {call{"read", `{"path":`, &v1alpha1.ToolResult{ErrorCode: "invalid_arguments"}}, " 1  read                                        invalid_arguments    0 ms"},

@@ -149,7 +149,7 @@ func notes() map[string]note {
 			Limits: "4096 characters, 10 options",
 			Errors: []string{toolapi.CodeInvalidArguments},
 			More: []string{
-				"The run waits for spec.limits.awaitingInputSeconds (1800) at most.",
+				"The run waits for spec.limits.inputDeadlineSeconds (1800) at most.",
 				"The result says whether the reply is one of the options, and has it word for word.",
 				"Without a reply in time the run fails. With spec.questions.onTimeout: UseDefault the default counts instead, and the result says so.",
 			},
@@ -171,7 +171,7 @@ func notes() map[string]note {
 		},
 		toolapi.ToolRequestApproval: {
 			Short:  "permission for a doubtful action",
-			Limits: "4096 characters; spec.limits.approvalSeconds (900)",
+			Limits: "4096 characters; spec.limits.approvalDeadlineSeconds (900)",
 			Errors: []string{toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired},
 			More: []string{
 				"It is the model's wish. The calls that spec.approval names are asked about in any case.",

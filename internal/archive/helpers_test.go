@@ -29,7 +29,7 @@ func testRun(change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 		},
 		Spec: v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeAgentic, Task: "count <words> & \"quotes\" — ünïcode \u2028 too"},
 		Status: v1alpha1.MotorRunStatus{
-			ObservedGeneration: 2, Phase: v1alpha1.PhaseCompleted, FinishedAt: &created, Result: &v1alpha1.RunResult{OK: true, Summary: "3"},
+			ObservedGeneration: 2, Phase: v1alpha1.PhaseCompleted, CompletionTime: &created, Result: &v1alpha1.RunResult{OK: true, Summary: "3"},
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: "True", Reason: "Completed", ObservedGeneration: 2, LastTransitionTime: created}},
 		},
 	}

@@ -57,7 +57,7 @@ func newAskWorld(t *testing.T, kind v1alpha1.InputKind, onTimeout v1alpha1.OnTim
 	w.run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolBash, toolapi.ToolRequestDomain}
 	w.run.Spec.Questions = &v1alpha1.RunQuestions{OnTimeout: onTimeout}
 	w.run.Spec.Limits = v1alpha1.RunLimits{
-		MaxIterations: 5, TimeoutSeconds: 300, AwaitingInputSeconds: int32(askTime.Seconds()), ApprovalSeconds: int32(askTime.Seconds()), RetryWindowSeconds: 60,
+		MaxIterations: 5, ActiveDeadlineSeconds: 300, InputDeadlineSeconds: int32(askTime.Seconds()), ApprovalDeadlineSeconds: int32(askTime.Seconds()), RetryDeadlineSeconds: 60,
 	}
 	if kind == v1alpha1.InputApproval {
 		w.run.Spec.Approval = &v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{toolapi.ToolBash}}
@@ -271,7 +271,7 @@ func TestAsksAndTheirFates(t *testing.T) {
 func (w *askWorld) check(f fate) {
 	w.t.Helper()
 	asks := w.asks()
-	if len(asks) != 1 || asks[0].Outcome != f.outcome || asks[0].ClosedAt.IsZero() != (f.outcome == "") || (asks[0].By == "anna") != (f.outcome != "" && f.outcome != v1alpha1.AskExpired) {
+	if len(asks) != 1 || asks[0].Outcome != f.outcome || asks[0].CloseTime.IsZero() != (f.outcome == "") || (asks[0].By == "anna") != (f.outcome != "" && f.outcome != v1alpha1.AskExpired) {
 		w.t.Errorf("asks %+v, want the outcome %q", asks, f.outcome)
 	}
 	code := ""

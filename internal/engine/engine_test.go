@@ -118,7 +118,7 @@ func TestAHeldRunBeginsNoLoop(t *testing.T) {
 		if got := e.shouldRun(run); got != tt.want {
 			t.Errorf("%s: the loop runs: %t", name, got)
 		}
-		run.Status.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCompleted}
+		run.Status.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCompleted}
 		if got := e.shouldRun(run); got != tt.want {
 			t.Errorf("%s: the last look is taken: %t", name, got)
 		}
@@ -129,7 +129,7 @@ func TestAHeldRunBeginsNoLoop(t *testing.T) {
 func TestARunThatEndsIsLookedAtAtOnce(t *testing.T) {
 	t.Parallel()
 	run := ready()
-	run.Status.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+	run.Status.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
 	run.Spec.Cancel, run.Spec.Suspend = true, true
 	apimeta.SetStatusCondition(&run.Status.Conditions,
 		metav1.Condition{Type: v1alpha1.ConditionSuspended, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSuspended})

@@ -19,7 +19,7 @@ func unattended(onTimeout v1alpha1.OnTimeout, expires time.Time, until func(time
 
 // expired reports whether the loop goes on although there is no answer.
 func (e *Engine) expired(p *v1alpha1.PendingInput) bool {
-	_, idle := unattended(p.OnTimeout, p.ExpiresAt.Time, e.until)
+	_, idle := unattended(p.OnTimeout, p.ExpirationTime.Time, e.until)
 	return !idle
 }
 
@@ -29,6 +29,6 @@ func (e *Engine) expiry(run *v1alpha1.MotorRun) time.Duration {
 	if p == nil || run.Status.Worker != e.Config.Worker || run.Spec.Suspend {
 		return 0
 	}
-	wait, _ := unattended(p.OnTimeout, p.ExpiresAt.Time, e.until)
+	wait, _ := unattended(p.OnTimeout, p.ExpirationTime.Time, e.until)
 	return wait
 }

@@ -66,10 +66,10 @@ func TestExpiry(t *testing.T) {
 		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.OnTimeout = v1alpha1.OnTimeoutFail }, 0},
 		"another's":         {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, 0},
 		"suspended":         {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, 0},
-		"over":              {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.ExpiresAt = metav1.NewTime(enginetest.Noon) }, 0},
+		"over":              {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.ExpirationTime = metav1.NewTime(enginetest.Noon) }, 0},
 	} {
 		run := enginetest.ReadyRun()
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpiresAt: metav1.NewTime(enginetest.Noon.Add(time.Minute))}
+		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpirationTime: metav1.NewTime(enginetest.Noon.Add(time.Minute))}
 		tt.change(run)
 		if got := e.expiry(run); got != tt.want {
 			t.Errorf("%s: %s", name, got)

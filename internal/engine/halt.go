@@ -52,7 +52,7 @@ func (e *Engine) mustHalt(run *v1alpha1.MotorRun) bool {
 	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionIsolationVerified)
 	return run.DeletionTimestamp.IsZero() && st.Worker == e.Config.Worker &&
 		!apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished) &&
-		st.Sandbox != nil && st.Sandbox.PodIP != "" && st.Sandbox.IsolationLostAt != nil &&
+		st.Sandbox != nil && st.Sandbox.PodIP != "" && st.Sandbox.IsolationLossTime != nil &&
 		apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady) &&
 		c != nil && c.Reason == v1alpha1.ReasonIsolationLost
 }

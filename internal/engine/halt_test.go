@@ -24,7 +24,7 @@ func holed() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid"}}
 	run.Status.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
 	lost := metav1.NewTime(time.Unix(1000, 0))
-	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2", IsolationLostAt: &lost}
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2", IsolationLossTime: &lost}
 	for condition, reason := range map[string]string{v1alpha1.ConditionSandboxReady: "SandboxReady", v1alpha1.ConditionIsolationVerified: v1alpha1.ReasonIsolationLost} {
 		status := metav1.ConditionFalse
 		if condition == v1alpha1.ConditionSandboxReady {
@@ -47,7 +47,7 @@ func TestMustHalt(t *testing.T) {
 		"the run is suspended":       {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, true},
 		"the run is set aside":       {func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }, true},
 		"another replica's":          {func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }, false},
-		"it never had one":           {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLostAt = nil }, false},
+		"it never had one":           {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLossTime = nil }, false},
 		"proved again": {func(r *v1alpha1.MotorRun) {
 			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{
 				Type: v1alpha1.ConditionIsolationVerified, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonIsolationVerified,
@@ -104,7 +104,7 @@ func TestAHaltThatIsDoneIsNotMadeAgain(t *testing.T) {
 		t.Error("the run waits for what was done")
 	}
 	again := metav1.NewTime(time.Unix(2000, 0))
-	run.Status.Sandbox.IsolationLostAt = &again
+	run.Status.Sandbox.IsolationLossTime = &again
 	if _, waits := e.halt(run); !waits || e.halts[key].done {
 		t.Error("another hole counts as the one before")
 	}

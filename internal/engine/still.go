@@ -44,8 +44,8 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 	case p.Kind == v1alpha1.InputRetry:
 		return toolapi.StoppedFinished, 0
 	}
-	asked := p.AskedAt.Time
-	limit := time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second
+	asked := p.AskTime.Time
+	limit := time.Duration(run.Spec.Limits.ActiveDeadlineSeconds) * time.Second
 	if wait := e.until(e.observed().Extend(asked, asked.Add(limit))); wait > 0 {
 		return "", wait
 	}

@@ -21,7 +21,7 @@ func TestStandsStill(t *testing.T) {
 	e := &Engine{Config: Config{Worker: "w"}, Now: func() time.Time { return now }}
 	asked := func(kind v1alpha1.InputKind, ago time.Duration) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
-			r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: kind, AskedAt: metav1.NewTime(now.Add(-ago))}
+			r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: kind, AskTime: metav1.NewTime(now.Add(-ago))}
 		}
 	}
 	allowed := func(d v1alpha1.Decision) func(*v1alpha1.MotorRun) {
@@ -72,7 +72,7 @@ func TestStandsStill(t *testing.T) {
 			t.Parallel()
 			run := holed()
 			run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolBash}
-			run.Spec.Limits.TimeoutSeconds = 600
+			run.Spec.Limits.ActiveDeadlineSeconds = 600
 			for _, change := range tt.change {
 				change(run)
 			}
@@ -101,8 +101,8 @@ func TestStandsStillByTheTimeThatIsKnown(t *testing.T) {
 		"no heartbeat, not due":      {timekeeper{after(2 * time.Minute), runpolicy.Observed{Until: after(time.Minute)}}, "", 8 * time.Minute},
 	} {
 		run := holed()
-		run.Spec.Tools, run.Spec.Limits.TimeoutSeconds = []v1alpha1.ToolName{toolapi.ToolBash}, 600
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, AskedAt: metav1.NewTime(asked)}
+		run.Spec.Tools, run.Spec.Limits.ActiveDeadlineSeconds = []v1alpha1.ToolName{toolapi.ToolBash}, 600
+		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, AskTime: metav1.NewTime(asked)}
 		e := &Engine{Config: Config{Worker: "w"}, Now: func() time.Time { return after(24 * time.Hour) }, Time: tt.time}
 		if reason, again := e.standsStill(run); reason != tt.reason || again != tt.again {
 			t.Errorf("%s: %q in %s, want %q in %s", name, reason, again, tt.reason, tt.again)

@@ -69,8 +69,8 @@ func taskOf(run *v1alpha1.MotorRun) task {
 	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: runpolicy.CurrentAttempt(run).Index, ending: run.Status.Ending != nil}
 	if sb := run.Status.Sandbox; sb != nil {
 		t.podUID = sb.PodUID
-		if sb.IsolationLostAt != nil {
-			t.isolationLost = sb.IsolationLostAt.Unix()
+		if sb.IsolationLossTime != nil {
+			t.isolationLost = sb.IsolationLossTime.Unix()
 		}
 	}
 	if run.Status.Egress != nil {

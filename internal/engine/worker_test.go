@@ -30,7 +30,7 @@ func TestShouldRun(t *testing.T) {
 	approval := func(left time.Duration, responses ...v1alpha1.Response) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
 			r.Status.PendingInput = &v1alpha1.PendingInput{
-				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpiresAt: metav1.NewTime(enginetest.Noon.Add(left)),
+				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpirationTime: metav1.NewTime(enginetest.Noon.Add(left)),
 				OnTimeout: v1alpha1.OnTimeoutDeny,
 			}
 			r.Spec.Responses = responses
@@ -111,7 +111,7 @@ func TestTaskOf(t *testing.T) {
 			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
 		},
 		"sandbox":   func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "other" },
-		"isolation": func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLostAt = new(metav1.Now()) },
+		"isolation": func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLossTime = new(metav1.Now()) },
 		"way out":   func(r *v1alpha1.MotorRun) { r.Status.Egress = &v1alpha1.EgressStatus{Proxy: "10.0.0.9:3128"} },
 	} {
 		other := run.DeepCopy()

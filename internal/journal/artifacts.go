@@ -45,7 +45,7 @@ func (l *Log) close(s *v1alpha1.MotorStep, c Closing) {
 		st.Artifacts = c.Artifacts
 	}
 	st.Skills = c.Skills
-	st.Closed = &v1alpha1.StepClosing{At: metav1.NewTime(l.now()), Problem: text.CutBytes(c.Problem, maxProblem)}
+	st.Closed = &v1alpha1.StepClosing{CloseTime: metav1.NewTime(l.now()), Problem: text.CutBytes(c.Problem, maxProblem)}
 	switch {
 	case len(st.Results) == len(s.Spec.ToolCalls):
 		st.Phase = v1alpha1.StepSettled

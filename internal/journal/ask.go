@@ -22,12 +22,12 @@ func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk
 			i = len(all)
 			all = append(all, v1alpha1.StepAsk{
 				ID: a.ID, Kind: v1alpha1.InputKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: v1alpha1.Domain(a.Domain),
-				AskedAt: metav1.NewTime(a.AskedAt), ExpiresAt: metav1.NewTime(a.ExpiresAt), OnTimeout: v1alpha1.OnTimeout(a.OnTimeout),
+				AskTime: metav1.NewTime(a.AskedAt), ExpirationTime: metav1.NewTime(a.ExpiresAt), OnTimeout: v1alpha1.OnTimeout(a.OnTimeout),
 			})
 		}
 		if r := &all[i]; r.Outcome == "" && a.Outcome != "" {
 			r.Outcome, r.Decision, r.By, r.Reason = v1alpha1.AskOutcome(a.Outcome), v1alpha1.Decision(a.Decision), a.By, a.Reason
-			r.ClosedAt = metav1.NewTime(a.ClosedAt)
+			r.CloseTime = metav1.NewTime(a.ClosedAt)
 		}
 	}
 	return all
@@ -37,7 +37,7 @@ func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk
 func AskOf(a *v1alpha1.StepAsk) motorloop.Ask {
 	return motorloop.Ask{
 		ID: a.ID, Kind: motorloop.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: string(a.Domain),
-		AskedAt: a.AskedAt.Time, ExpiresAt: a.ExpiresAt.Time, ClosedAt: a.ClosedAt.Time, OnTimeout: motorloop.OnTimeout(a.OnTimeout),
+		AskedAt: a.AskTime.Time, ExpiresAt: a.ExpirationTime.Time, ClosedAt: a.CloseTime.Time, OnTimeout: motorloop.OnTimeout(a.OnTimeout),
 		Outcome: motorloop.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason,
 	}
 }
@@ -47,7 +47,7 @@ func askedFor(all []v1alpha1.StepAsk, callID string, kinds ...v1alpha1.InputKind
 	var sum time.Duration
 	for i := range all {
 		if a := &all[i]; a.CallID == callID && a.Outcome != "" && slices.Contains(kinds, a.Kind) {
-			sum += max(0, a.ClosedAt.Sub(a.AskedAt.Time))
+			sum += max(0, a.CloseTime.Sub(a.AskTime.Time))
 		}
 	}
 	return sum

@@ -22,11 +22,11 @@ func TestAsks(t *testing.T) {
 	t.Parallel()
 	recorded := func(outcome v1alpha1.AskOutcome) v1alpha1.StepAsk {
 		a := v1alpha1.StepAsk{
-			ID: "q", Kind: v1alpha1.InputApproval, Execution: "c0", CallID: "c0", Digest: "sha256:0", AskedAt: metav1.NewTime(noon),
-			ExpiresAt: metav1.NewTime(noon.Add(time.Hour)), OnTimeout: v1alpha1.OnTimeoutDeny, Outcome: outcome,
+			ID: "q", Kind: v1alpha1.InputApproval, Execution: "c0", CallID: "c0", Digest: "sha256:0", AskTime: metav1.NewTime(noon),
+			ExpirationTime: metav1.NewTime(noon.Add(time.Hour)), OnTimeout: v1alpha1.OnTimeoutDeny, Outcome: outcome,
 		}
 		if outcome != "" {
-			a.By, a.ClosedAt = "first", metav1.NewTime(noon.Add(time.Second))
+			a.By, a.CloseTime = "first", metav1.NewTime(noon.Add(time.Second))
 		}
 		return a
 	}
@@ -41,9 +41,9 @@ func TestAsks(t *testing.T) {
 		return a
 	}
 	late := recorded(v1alpha1.AskDenied)
-	late.Decision, late.By, late.Reason, late.ClosedAt = "Deny", "second", "because", metav1.NewTime(noon.Add(2*time.Minute))
+	late.Decision, late.By, late.Reason, late.CloseTime = "Deny", "second", "because", metav1.NewTime(noon.Add(2*time.Minute))
 	asked := recorded("")
-	asked.AskedAt = metav1.NewTime(noon.Add(time.Minute))
+	asked.AskTime = metav1.NewTime(noon.Add(time.Minute))
 	for name, tt := range map[string]struct {
 		recorded []v1alpha1.StepAsk
 		found    []motorloop.Ask
@@ -71,9 +71,9 @@ func TestAsks(t *testing.T) {
 func TestTimesOfPeople(t *testing.T) {
 	t.Parallel()
 	closed := func(id, call string, kind v1alpha1.InputKind, from, to time.Duration) v1alpha1.StepAsk {
-		a := v1alpha1.StepAsk{ID: id, Kind: kind, CallID: call, AskedAt: metav1.NewTime(noon.Add(from))}
+		a := v1alpha1.StepAsk{ID: id, Kind: kind, CallID: call, AskTime: metav1.NewTime(noon.Add(from))}
 		if to > 0 {
-			a.Outcome, a.ClosedAt = v1alpha1.AskAnswered, metav1.NewTime(noon.Add(to))
+			a.Outcome, a.CloseTime = v1alpha1.AskAnswered, metav1.NewTime(noon.Add(to))
 		}
 		return a
 	}
@@ -89,7 +89,7 @@ func TestTimesOfPeople(t *testing.T) {
 	}
 	settle(s, turn)
 	got := s.Status.Results
-	if len(got) != 2 || got[0].DurationMs != 250 || got[0].WaitedMs != 7000 || got[1].DurationMs != 30_000 || got[1].WaitedMs != 0 || s.Status.ToolMs != 250 {
-		t.Errorf("results %+v, tools took %d ms", got, s.Status.ToolMs)
+	if len(got) != 2 || got[0].DurationMilliseconds != 250 || got[0].WaitedMilliseconds != 7000 || got[1].DurationMilliseconds != 30_000 || got[1].WaitedMilliseconds != 0 || s.Status.ToolMilliseconds != 250 {
+		t.Errorf("results %+v, tools took %d ms", got, s.Status.ToolMilliseconds)
 	}
 }

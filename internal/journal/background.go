@@ -108,7 +108,7 @@ func programsOf(s *v1alpha1.MotorStep, said []toolapi.Program, foundIn int32) []
 		case i < 0:
 			all = append(all, now)
 		case isRunning(all[i]) && !isRunning(now):
-			now.StartedAt = all[i].StartedAt
+			now.StartTime = all[i].StartTime
 			all[i] = now
 		}
 	}
@@ -118,14 +118,14 @@ func programsOf(s *v1alpha1.MotorStep, said []toolapi.Program, foundIn int32) []
 func stepProgram(p toolapi.Program, call string, foundIn int32) v1alpha1.StepProgram {
 	now := v1alpha1.StepProgram{
 		Execution: p.Call, CallID: call, State: v1alpha1.ProgramState(p.State), Reason: p.Reason, ExitCode: min(max(p.ExitCode, 0), maxExitCode),
-		StartedAt: metav1.NewTime(p.StartedAt.Truncate(time.Second)),
+		StartTime: metav1.NewTime(p.StartedAt.Truncate(time.Second)),
 	}
 	if p.State == toolapi.ProgramRunning {
 		return now
 	}
 	now.FoundIn = foundIn
 	if !p.EndedAt.IsZero() {
-		now.EndedAt = new(metav1.NewTime(p.EndedAt.Truncate(time.Second)))
+		now.CompletionTime = new(metav1.NewTime(p.EndedAt.Truncate(time.Second)))
 	}
 	return now
 }

@@ -26,10 +26,10 @@ func TestProgramsOf(t *testing.T) {
 	}
 	record := func(state v1alpha1.ProgramState, foundIn int32) v1alpha1.StepProgram {
 		p := v1alpha1.StepProgram{
-			Execution: "a0-s1-c0", CallID: "a0-s1-c0", State: state, StartedAt: metav1.NewTime(begun.Truncate(time.Second)), FoundIn: foundIn,
+			Execution: "a0-s1-c0", CallID: "a0-s1-c0", State: state, StartTime: metav1.NewTime(begun.Truncate(time.Second)), FoundIn: foundIn,
 		}
 		if foundIn > 0 && state != v1alpha1.ProgramLost {
-			p.EndedAt = new(metav1.NewTime(over.Truncate(time.Second)))
+			p.CompletionTime = new(metav1.NewTime(over.Truncate(time.Second)))
 		}
 		return p
 	}

@@ -17,14 +17,14 @@ const summaryTools = "(summary)"
 
 func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 	spec := v1alpha1.MotorStepSpec{
-		Type:          v1alpha1.StepTurn,
-		Model:         text.CutBytes(t.Model, 256),
-		Content:       t.Content,
-		Usage:         usageSpec(t.Usage),
-		FailedUsage:   usageSpec(t.Failed),
-		ModelMs:       t.ModelDuration.Milliseconds(),
-		PromptDigest:  t.PromptDigest,
-		RequestDigest: t.RequestDigest,
+		Type:              v1alpha1.StepTurn,
+		Model:             text.CutBytes(t.Model, 256),
+		Content:           t.Content,
+		Usage:             usageSpec(t.Usage),
+		FailedUsage:       usageSpec(t.Failed),
+		ModelMilliseconds: t.ModelDuration.Milliseconds(),
+		PromptDigest:      t.PromptDigest,
+		RequestDigest:     t.RequestDigest,
 	}
 	if t.Through > 0 {
 		spec.Type, spec.Through, spec.Tools = v1alpha1.StepSummary, t.Through, summaryTools
@@ -51,10 +51,10 @@ const (
 
 func endSpec(f *motorloop.Failure, extra motorloop.Outcome) v1alpha1.MotorStepSpec {
 	return v1alpha1.MotorStepSpec{
-		Type:    v1alpha1.StepEnd,
-		Content: text.CutBytes(extra.Partial, maxPartial),
-		Usage:   usageSpec(extra.Usage),
-		ModelMs: extra.ModelDuration.Milliseconds(),
+		Type:              v1alpha1.StepEnd,
+		Content:           text.CutBytes(extra.Partial, maxPartial),
+		Usage:             usageSpec(extra.Usage),
+		ModelMilliseconds: extra.ModelDuration.Milliseconds(),
 		Outcome: &v1alpha1.StepOutcome{
 			Category: v1alpha1.FailureCategory(f.Category), Reason: f.Reason, Message: text.CutBytes(f.Message, maxMessage), Retryable: f.Retryable,
 			Hint: text.CutBytes(extra.Hint, maxHint),
@@ -86,7 +86,7 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 			PromptTokens: s.Spec.FailedUsage.PromptTokens, CompletionTokens: s.Spec.FailedUsage.CompletionTokens,
 			CachedTokens: s.Spec.FailedUsage.CachedTokens, Estimated: s.Spec.FailedUsage.Estimated,
 		},
-		ModelDuration: time.Duration(s.Spec.ModelMs) * time.Millisecond,
+		ModelDuration: time.Duration(s.Spec.ModelMilliseconds) * time.Millisecond,
 		PromptDigest:  s.Spec.PromptDigest,
 		RequestDigest: s.Spec.RequestDigest,
 		Results:       make([]*toolapi.Result, len(s.Spec.ToolCalls)),
@@ -105,7 +105,7 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 			if r := &s.Status.Results[j]; r.CallID == c.ID {
 				t.Results[i] = &toolapi.Result{
 					OK: r.OK, Output: r.Output, NoteBytes: r.NoteBytes, OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: r.ErrorCode, Retryable: r.Retryable,
-					Provenance: toolapi.Provenance(r.Provenance), DurationMs: r.DurationMs,
+					Provenance: toolapi.Provenance(r.Provenance), DurationMs: r.DurationMilliseconds,
 				}
 			}
 		}
@@ -121,7 +121,7 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	t.Unknown = nil
 	for _, u := range s.Status.Unknown {
 		t.Unknown = append(t.Unknown, motorloop.Unknown{
-			Execution: u.Execution, CallID: u.CallID, FoundAt: u.FoundAt.Time, Policy: motorloop.UnknownPolicy(u.Policy),
+			Execution: u.Execution, CallID: u.CallID, FoundAt: u.DetectionTime.Time, Policy: motorloop.UnknownPolicy(u.Policy),
 		})
 	}
 }

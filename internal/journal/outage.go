@@ -21,9 +21,9 @@ const maxOutageMessage = 1024
 
 // Away records that the model is unavailable for the next step of the attempt, and returns the step of the outage. A further call records the new
 // state. It writes only if the reason is another one, or the try cost tokens.
-func (l *Log) Away(ctx context.Context, o *motorloop.Outage, limitSeconds int32) (*v1alpha1.MotorStep, error) {
+func (l *Log) Away(ctx context.Context, o *motorloop.Outage, deadlineSeconds int32) (*v1alpha1.MotorStep, error) {
 	said := v1alpha1.ModelOutage{
-		LimitSeconds: limitSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct,
+		DeadlineSeconds: deadlineSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct,
 	}
 	s := l.openOutage()
 	if s == nil {

@@ -40,14 +40,14 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn) {
 				continue
 			}
 			r = resultSpec(c, t.Results[i])
-			r.DurationMs += askedFor(st.Asks, c.ID, v1alpha1.InputQuestion, v1alpha1.InputDomainRequest).Milliseconds()
-			r.WaitedMs = askedFor(st.Asks, c.ID, v1alpha1.InputApproval, v1alpha1.InputOutcomeUnknown).Milliseconds()
+			r.DurationMilliseconds += askedFor(st.Asks, c.ID, v1alpha1.InputQuestion, v1alpha1.InputDomainRequest).Milliseconds()
+			r.WaitedMilliseconds = askedFor(st.Asks, c.ID, v1alpha1.InputApproval, v1alpha1.InputOutcomeUnknown).Milliseconds()
 		}
 		if r.OK {
 			ok++
 		}
 		if c.Tool != toolapi.ToolAskUser && c.Tool != toolapi.ToolRequestDomain {
-			st.ToolMs += r.DurationMs
+			st.ToolMilliseconds += r.DurationMilliseconds
 		}
 		st.Results = append(st.Results, r)
 	}
@@ -80,7 +80,7 @@ func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []
 	for _, u := range found {
 		if !slices.ContainsFunc(all, func(r v1alpha1.UnknownExecution) bool { return r.Execution == u.Execution }) {
 			all = append(all, v1alpha1.UnknownExecution{
-				Execution: u.Execution, CallID: u.CallID, FoundAt: metav1.NewTime(u.FoundAt), Policy: string(u.Policy),
+				Execution: u.Execution, CallID: u.CallID, DetectionTime: metav1.NewTime(u.FoundAt), Policy: string(u.Policy),
 			})
 		}
 	}
@@ -90,7 +90,7 @@ func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []
 func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
 	res := v1alpha1.ToolResult{
 		CallID: c.ID, OK: r.OK, Output: text.CutBytes(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: text.CutBytes(r.ErrorCode, 64),
-		Retryable: r.Retryable, Provenance: string(r.Provenance), DurationMs: r.DurationMs,
+		Retryable: r.Retryable, Provenance: string(r.Provenance), DurationMilliseconds: r.DurationMs,
 	}
 	if _, notes := r.Parts(); res.Output == r.Output {
 		res.NoteBytes = int32(len(notes))

@@ -163,7 +163,7 @@ func first(endpoints ...*v1alpha1.ModelEndpoint) *v1alpha1.ModelEndpoint {
 func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.ModelEndpoint) (Endpoint, error) {
 	e := Endpoint{
 		BaseURL: m.BaseURL, Model: m.Model, ContextTokens: m.ContextTokens, TextEnds: m.Finish == v1alpha1.FinishText,
-		IdleSeconds: m.IdleSeconds, RequestSeconds: m.RequestSeconds, OutageSeconds: m.ModelOutageSeconds,
+		IdleSeconds: m.IdleTimeoutSeconds, RequestSeconds: m.RequestTimeoutSeconds, OutageSeconds: m.OutageDeadlineSeconds,
 	}
 	if m.BaseURL == "" {
 		e.BaseURL = r.Default.BaseURL

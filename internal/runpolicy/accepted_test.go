@@ -59,7 +59,7 @@ func TestAnAcceptedEndIsNotLost(t *testing.T) {
 					o.Sandbox, o.SandboxCreatedAt, o.SandboxStartTimeout = &sandbox.State{Phase: sandbox.Starting}, t0, time.Second
 				},
 				"cancelled": func(o *Observation) { o.Run.Spec.Cancel = true },
-				"too late":  func(o *Observation) { o.Run.Spec.Limits.TimeoutSeconds = 1 },
+				"too late":  func(o *Observation) { o.Run.Spec.Limits.ActiveDeadlineSeconds = 1 },
 			} {
 				run := testRun()
 				run.Spec.Accept = &v1alpha1.RunAcceptance{ValueSchema: `{"type":"object"}`}

@@ -24,7 +24,7 @@ const (
 // showApproval asks whether an execution of a call may be made. The writer of the step has found that it needs approval, and that no other rule
 // forbids it.
 func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
-	p.ExpiresAt = metav1.NewTime(ExpiresAt(run, a))
+	p.ExpirationTime = metav1.NewTime(ExpiresAt(run, a))
 	p.Title = Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
 	p.Action = &v1alpha1.PendingAction{
 		Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
@@ -52,9 +52,9 @@ func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 		decisions = fmt.Sprintf("%s, %s (which also approves every further call of %s in this run that needs approval by %s), or Deny it",
 			v1alpha1.DecisionApproveOnce, v1alpha1.DecisionApproveRun, p.Action.Tool, p.Action.Rule)
 	}
-	fmt.Fprintf(&b, "\nstatus.pendingInput.step has it whole. Decide %s, with a response before %s; then it counts as denied:\n"+
+	fmt.Fprintf(&b, "\nstatus.pendingInput.stepName has it whole. Decide %s, with a response before %s; then it counts as denied:\n"+
 		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"ApproveOnce","digest":"%s"}}]'`,
-		decisions, p.ExpiresAt.UTC().Format(time.RFC3339), run.Namespace, run.Name, p.ID, p.Action.ArgsDigest)
+		decisions, p.ExpirationTime.UTC().Format(time.RFC3339), run.Namespace, run.Name, p.ID, p.Action.ArgsDigest)
 	return b.String()
 }
 

@@ -18,7 +18,7 @@ import (
 // approvalRun returns a run whose people may take 60 s to approve a call.
 func approvalRun(rules v1alpha1.RunApproval) *v1alpha1.MotorRun {
 	run := testRun()
-	run.Spec.Limits.ApprovalSeconds = 60
+	run.Spec.Limits.ApprovalDeadlineSeconds = 60
 	run.Spec.Approval = &rules
 	return run
 }
@@ -103,7 +103,7 @@ func TestApprovalQuestion(t *testing.T) {
 			Tool: "code", Arguments: `{"language":"python","source":"1"}`, ArgsDigest: digest, Reason: "spec.approval.tools: code",
 			Rule: "spec.approval.tools: code",
 		},
-		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, Step: "run-a0-s1", AskedAt: metav1.NewTime(after(40 * sec)), ExpiresAt: metav1.NewTime(after(100 * sec)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a0-s1", AskTime: metav1.NewTime(after(40 * sec)), ExpirationTime: metav1.NewTime(after(100 * sec)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	got := Shown(run, &step, OpenAsk(&step))
@@ -199,7 +199,7 @@ func TestApprovalsDoNotCount(t *testing.T) {
 	const c0, r1 = "a0-s1-c0", "a0-s1-c0-r1"
 	result := func(ms, waitedMs int64) stepOption {
 		return func(s *v1alpha1.MotorStep) {
-			s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{CallID: c0, OK: true, DurationMs: ms, WaitedMs: waitedMs})
+			s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{CallID: c0, OK: true, DurationMilliseconds: ms, WaitedMilliseconds: waitedMs})
 		}
 	}
 	bash := call("bash", "{}")

@@ -109,7 +109,7 @@ func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alph
 	a = &list[i]
 	// An artifact in the bucket reaches the sandbox in parts.
 	most := int64(toolapi.MaxFileBytes)
-	if a.ConfigMap == "" {
+	if a.ConfigMapName == "" {
 		most = toolapi.MaxInputBytes
 	}
 	switch {
@@ -118,7 +118,7 @@ func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alph
 	case a.Size > most:
 		problem = fmt.Sprintf("the artifact %q of the MotorRun %s has %d bytes, and a file of a run may have %d: have it split",
 			path, from.Name, a.Size, most)
-	case a.ConfigMap == "" && !bucket:
+	case a.ConfigMapName == "" && !bucket:
 		problem = fmt.Sprintf("the artifact %q of the MotorRun %s is in a bucket, and the manager has none: start it with --archive-bucket", path, from.Name)
 	}
 	return a, problem

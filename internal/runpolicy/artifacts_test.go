@@ -20,7 +20,7 @@ func TestShowArtifacts(t *testing.T) {
 	if shown, omitted := ShowArtifacts(nil); shown != nil || omitted != 0 {
 		t.Errorf("of nothing it shows %v and %d", shown, omitted)
 	}
-	few := &v1alpha1.ArtifactList{Omitted: 2, Files: []v1alpha1.Artifact{{Path: "a", Skipped: v1alpha1.SkippedTooLarge}, {Path: "b", ConfigMap: "c"}}}
+	few := &v1alpha1.ArtifactList{Omitted: 2, Files: []v1alpha1.Artifact{{Path: "a", Skipped: v1alpha1.SkippedTooLarge}, {Path: "b", ConfigMapName: "c"}}}
 	shown, omitted := ShowArtifacts(few)
 	if diff := cmp.Diff(few.Files, shown); diff != "" || omitted != 2 {
 		t.Errorf("%d omitted:\n%s", omitted, diff)
@@ -41,7 +41,7 @@ func TestShowArtifacts(t *testing.T) {
 	for i := range toolapi.MaxArtifacts - 1 {
 		crowded.Files = append(crowded.Files, v1alpha1.Artifact{Path: fmt.Sprintf("a%d", i), Skipped: v1alpha1.SkippedNotStored, Message: strings.Repeat("m", 256)})
 	}
-	crowded.Files = append(crowded.Files, v1alpha1.Artifact{Path: "z", ConfigMap: "c"})
+	crowded.Files = append(crowded.Files, v1alpha1.Artifact{Path: "z", ConfigMapName: "c"})
 	if shown, _ := ShowArtifacts(crowded); shown[len(shown)-1].Path != "z" || len(shown) == len(crowded.Files) {
 		t.Errorf("what is not kept takes the room of what is: %d are shown", len(shown))
 	}
@@ -93,13 +93,13 @@ func TestProgressHasTheLastArtifacts(t *testing.T) {
 func TestArtifactInput(t *testing.T) {
 	t.Parallel()
 	list := []v1alpha1.Artifact{
-		{Path: "a", ConfigMap: "c", Size: toolapi.MaxFileBytes}, {Path: "b", Object: "o", Size: toolapi.MaxInputBytes}, {Path: "large", Object: "o", Size: toolapi.MaxInputBytes + 1},
-		{Path: "odd", ConfigMap: "c", Size: toolapi.MaxFileBytes + 1},
+		{Path: "a", ConfigMapName: "c", Size: toolapi.MaxFileBytes}, {Path: "b", ObjectKey: "o", Size: toolapi.MaxInputBytes}, {Path: "large", ObjectKey: "o", Size: toolapi.MaxInputBytes + 1},
+		{Path: "odd", ConfigMapName: "c", Size: toolapi.MaxFileBytes + 1},
 		{Path: "leak", Skipped: v1alpha1.SkippedSecretFound},
 	}
 	running, ended, many := testRun(), testRun(), testRun()
 	running.Status.Artifacts = list
-	ended.Status.Artifacts, ended.Status.Result = []v1alpha1.Artifact{{Path: "former", ConfigMap: "f"}}, &v1alpha1.RunResult{Artifacts: list}
+	ended.Status.Artifacts, ended.Status.Result = []v1alpha1.Artifact{{Path: "former", ConfigMapName: "f"}}, &v1alpha1.RunResult{Artifacts: list}
 	many.Status.Result = &v1alpha1.RunResult{}
 	for i := range 9 {
 		many.Status.Result.Artifacts = append(many.Status.Result.Artifacts, v1alpha1.Artifact{Path: fmt.Sprintf("%d", i)})

@@ -35,12 +35,12 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 	s := &steps[len(steps)-1]
 	a := v1alpha1.StepAsk{
 		ID: AskID(s, kind, execution), Kind: kind, CallID: c.ID, Execution: execution,
-		AskedAt: metav1.NewTime(now), OnTimeout: v1alpha1.OnTimeoutFail,
+		AskTime: metav1.NewTime(now), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
-	seconds := run.Spec.Limits.AwaitingInputSeconds
+	seconds := run.Spec.Limits.InputDeadlineSeconds
 	switch kind {
 	case v1alpha1.InputApproval:
-		seconds = run.Spec.Limits.ApprovalSeconds
+		seconds = run.Spec.Limits.ApprovalDeadlineSeconds
 		a.Digest, a.OnTimeout = ArgsDigest(c.Tool, c.Arguments), v1alpha1.OnTimeoutDeny
 		if rule := OpenRule(run, steps, c.Tool, c.Arguments); rule != nil && encodedSize(rule.Name) <= maxActionReason {
 			a.Rule = rule.Name
@@ -55,7 +55,7 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 		}
 	case v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
 	}
-	a.ExpiresAt = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
+	a.ExpirationTime = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
 	return a
 }
 
@@ -67,7 +67,7 @@ func usesDefaults(run *v1alpha1.MotorRun) bool {
 // end must also be used in time: the call must not be made long after the decision.
 func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.Time) (v1alpha1.StepAsk, bool) {
 	r := UsableResponse(run, &a)
-	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskedAt.Time, ExpiresAt(run, &a)), now) == 0
+	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskTime.Time, ExpiresAt(run, &a)), now) == 0
 	switch {
 	case over && (r == nil || a.OnTimeout == v1alpha1.OnTimeoutDeny):
 		a.Outcome = v1alpha1.AskExpired
@@ -83,16 +83,16 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 	if a.Outcome != v1alpha1.AskExpired {
 		a.Decision, a.By, a.Reason = r.Decision, r.RespondedBy, r.Reason
 	}
-	a.ClosedAt = metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
+	a.CloseTime = metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
 	return a, true
 }
 
 // ExpiresAt returns when the time for a response ends. A manager of 0.1.0 did not record that of a request for approval.
 func ExpiresAt(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) time.Time {
-	if a.ExpiresAt.IsZero() {
-		return a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second)
+	if a.ExpirationTime.IsZero() {
+		return a.AskTime.Add(time.Duration(run.Spec.Limits.ApprovalDeadlineSeconds) * time.Second)
 	}
-	return a.ExpiresAt.Time
+	return a.ExpirationTime.Time
 }
 
 // ResponseTo returns the response to an ask, nil if there is none that fits.
@@ -181,7 +181,7 @@ func waitedIn(s *v1alpha1.MotorStep) time.Duration {
 	var asked time.Duration
 	for _, a := range s.Status.Asks {
 		if a.Outcome != "" {
-			asked += max(0, a.ClosedAt.Sub(a.AskedAt.Time))
+			asked += max(0, a.CloseTime.Sub(a.AskTime.Time))
 		}
 	}
 	return asked

@@ -60,8 +60,8 @@ func CurrentAttempt(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Decision {
 	cur := current(o)
 	d := Decision{Failure: f, FinishedAt: metav1.NewTime(now.Truncate(time.Second))}
-	if cur.FinishedAt != nil {
-		d.FinishedAt = *cur.FinishedAt
+	if cur.CompletionTime != nil {
+		d.FinishedAt = *cur.CompletionTime
 	}
 	retry, own := mayRetry(o, f), mayMakeOwn(o, f)
 	if !retry && !own {
@@ -78,11 +78,11 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 		d.Next = next(o, f, now, v1alpha1.CauseInfrastructure, "")
 		return d
 	}
-	window := o.Run.Spec.Limits.RetryWindowSeconds
+	window := o.Run.Spec.Limits.RetryDeadlineSeconds
 	expires := o.Observed.Extend(d.FinishedAt.Time, d.FinishedAt.Add(time.Duration(window)*time.Second))
 	if o.hasCome(expires, now) {
 		e := failedForGood(o, f)
-		e.Message += fmt.Sprintf(" Nobody asked for another attempt within %d s (spec.limits.retryWindowSeconds).", window)
+		e.Message += fmt.Sprintf(" Nobody asked for another attempt within %d s (spec.limits.retryDeadlineSeconds).", window)
 		return Decision{End: e}
 	}
 	d.Retry, d.WakeAt = retryInput(o, f, d.FinishedAt, expires), expires
@@ -198,14 +198,14 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/retries/-","value":{"attempt":%d,"guidance":"…"}}]'`+
 		"\nOtherwise the run ends; spec.cancel ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, cur+1)
 	return &v1alpha1.PendingInput{
-		ID:        fmt.Sprintf("retry-%d", cur+1),
-		Kind:      v1alpha1.InputRetry,
-		Title:     Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
-		Question:  CutEncoded(b.String(), maxRetryQuestion-encodedSize(how)) + how,
-		Step:      f.LastStep,
-		Attempt:   new(cur + 1),
-		AskedAt:   failedAt,
-		ExpiresAt: metav1.NewTime(expires),
+		ID:             fmt.Sprintf("retry-%d", cur+1),
+		Kind:           v1alpha1.InputRetry,
+		Title:          Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
+		Question:       CutEncoded(b.String(), maxRetryQuestion-encodedSize(how)) + how,
+		StepName:       f.LastStepName,
+		Attempt:        new(cur + 1),
+		AskTime:        failedAt,
+		ExpirationTime: metav1.NewTime(expires),
 	}
 }
 
@@ -272,7 +272,7 @@ func Fail(st *v1alpha1.MotorRunStatus, f *v1alpha1.FailureSummary, at metav1.Tim
 	}
 	a := &st.Attempts[len(st.Attempts)-1]
 	if a.Failure == nil {
-		a.Failure, a.FinishedAt = f, &at
+		a.Failure, a.CompletionTime = f, &at
 	}
 }
 
@@ -282,7 +282,7 @@ func Begin(st *v1alpha1.MotorRunStatus, n *Next, now time.Time) {
 		st.Attempts[i].RecoveryContext = ""
 	}
 	st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{
-		Index: n.Index, Cause: n.Cause, RecoveryContext: n.RecoveryContext, StartedAt: new(metav1.NewTime(now)),
+		Index: n.Index, Cause: n.Cause, RecoveryContext: n.RecoveryContext, StartTime: new(metav1.NewTime(now)),
 	})
 	st.PendingInput = nil
 	if n.NewSandbox && st.Sandbox != nil {
@@ -297,13 +297,13 @@ func Replace(st *v1alpha1.MotorRunStatus) {
 
 // Replaced reports whether the status names a Pod that is used up, and not the present one. Only of the present one the status has the creation
 // time.
-func Replaced(sb *v1alpha1.SandboxStatus) bool { return sb != nil && sb.CreatedAt == nil }
+func Replaced(sb *v1alpha1.SandboxStatus) bool { return sb != nil && sb.CreationTime == nil }
 
 // AttemptsOf returns the run's attempts up to the current one, which the journal may know alone if the status was lost.
 func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alpha1.AttemptStatus {
 	attempts := st.Attempts
 	for i := int32(len(attempts)); i <= p.Attempt; i++ {
-		a := v1alpha1.AttemptStatus{Index: i, Cause: v1alpha1.CauseFirst, StartedAt: new(metav1.NewTime(now))}
+		a := v1alpha1.AttemptStatus{Index: i, Cause: v1alpha1.CauseFirst, StartTime: new(metav1.NewTime(now))}
 		if i > 0 {
 			a.Cause = v1alpha1.CauseRetry
 		}

@@ -23,7 +23,7 @@ const (
 // attemptRun may have three attempts and waits 50 s for a retry.
 func attemptRun(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
 	run := withAttempts(testRun(), causes...)
-	run.Spec.MaxAttempts, run.Spec.Limits.RetryWindowSeconds = 3, 50
+	run.Spec.MaxAttempts, run.Spec.Limits.RetryDeadlineSeconds = 3, 50
 	return run
 }
 
@@ -168,8 +168,8 @@ func TestTheWindowOfARetry(t *testing.T) {
 	o.Progress.Failure.Hint = "Use another port."
 	d := Decide(o, after(20*sec+300*time.Millisecond))
 	want := &v1alpha1.PendingInput{
-		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 0 failed: Why", Question: d.Retry.Question, Step: "run-a0-s7", Attempt: new(int32(1)),
-		AskedAt: metav1.NewTime(after(20 * sec)), ExpiresAt: metav1.NewTime(after(70 * sec)),
+		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 0 failed: Why", Question: d.Retry.Question, StepName: "run-a0-s7", Attempt: new(int32(1)),
+		AskTime: metav1.NewTime(after(20 * sec)), ExpirationTime: metav1.NewTime(after(70 * sec)),
 	}
 	if diff := cmp.Diff(want, d.Retry); diff != "" || !d.WakeAt.Equal(after(70*sec)) || !d.FinishedAt.Time.Equal(after(20*sec)) {
 		t.Errorf("wakes at %s, finished at %s, retry (-want +got):\n%s", d.WakeAt, d.FinishedAt, diff)
@@ -180,16 +180,16 @@ func TestTheWindowOfARetry(t *testing.T) {
 		}
 	}
 	Fail(&o.Run.Status, d.Failure, d.FinishedAt)
-	if f := o.Run.Status.Attempts[0].Failure; f.LastStep != "run-a0-s7" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
+	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a0-s7" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
 		t.Errorf("failure %+v", f)
 	}
 	// The journal of a failed attempt that is read in part must not change what was decided.
 	o.Progress.Failure = nil
-	if again := Decide(o, after(69*sec)); again.Retry == nil || cmp.Diff(want.ExpiresAt, again.Retry.ExpiresAt) != "" || !again.WakeAt.Equal(after(70*sec)) {
+	if again := Decide(o, after(69*sec)); again.Retry == nil || cmp.Diff(want.ExpirationTime, again.Retry.ExpirationTime) != "" || !again.WakeAt.Equal(after(70*sec)) {
 		t.Errorf("later: %+v", again)
 	}
 	e := Decide(o, after(70*sec)).End
-	if e == nil || e.Reason != "Why" || e.Phase != v1alpha1.PhaseFailed || !strings.Contains(e.Message, "within 50 s (spec.limits.retryWindowSeconds)") {
+	if e == nil || e.Reason != "Why" || e.Phase != v1alpha1.PhaseFailed || !strings.Contains(e.Message, "within 50 s (spec.limits.retryDeadlineSeconds)") {
 		t.Errorf("in the end: %+v", e)
 	}
 	o.Run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1}}
@@ -251,7 +251,7 @@ func TestBegin(t *testing.T) {
 	st := &attemptRun(first).Status
 	st.Attempts[0].RecoveryContext = "old"
 	st.PendingInput = &v1alpha1.PendingInput{ID: "retry-1"}
-	st.Sandbox = &v1alpha1.SandboxStatus{PodName: "p", PodUID: "u", PodIP: "ip", NodeName: "n", CreatedAt: new(metav1.NewTime(t0))}
+	st.Sandbox = &v1alpha1.SandboxStatus{PodName: "p", PodUID: "u", PodIP: "ip", NodeName: "n", CreationTime: new(metav1.NewTime(t0))}
 	Begin(st, &Next{Index: 1, Cause: retry, RecoveryContext: "new"}, after(30*sec))
 	if st.PendingInput != nil || st.Attempts[0].RecoveryContext != "" || st.Attempts[1].RecoveryContext != "new" || Replaced(st.Sandbox) {
 		t.Errorf("status %+v", st)
@@ -343,7 +343,7 @@ func TestAttemptsOfALostStatus(t *testing.T) {
 func TestCurrentAttempt(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{}
-	if got := CurrentAttempt(run); got.Index != 0 || got.StartedAt != nil {
+	if got := CurrentAttempt(run); got.Index != 0 || got.StartTime != nil {
 		t.Errorf("before the first attempt: %+v", got)
 	}
 	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}}

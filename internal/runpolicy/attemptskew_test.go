@@ -15,9 +15,9 @@ import (
 
 // knownFields are the fields of an attempt that the last release knows. A leader of that release drops every other field when it writes the list.
 const knownFields = `
-	cause failure failure.category failure.hint failure.lastStep failure.message failure.reason failure.retryable failure.suggestedAction
-	finishedAt index iterations lastCalls lastCalls.durationMs lastCalls.errorCode lastCalls.head lastCalls.id lastCalls.ok lastCalls.since lastCalls.tool
-	recoveryContext startedAt usage usage.cachedTokens usage.completionTokens usage.estimated usage.promptTokens usage.totalTokens`
+	cause failure failure.category failure.hint failure.lastStepName failure.message failure.reason failure.retryable failure.suggestedAction
+	completionTime index iterations lastCalls lastCalls.durationMilliseconds lastCalls.errorCode lastCalls.head lastCalls.id lastCalls.ok lastCalls.startTime lastCalls.tool
+	recoveryContext startTime usage usage.cachedTokens usage.completionTokens usage.estimated usage.promptTokens usage.totalTokens`
 
 func TestFieldsOfAttemptsSurviveAnOlderLeader(t *testing.T) {
 	t.Parallel()

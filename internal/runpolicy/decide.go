@@ -143,11 +143,11 @@ func by(who string) string {
 
 func unanswered(o Observation, now time.Time) *End {
 	p := o.Progress.Pending
-	if p == nil || expiresByItself(p) || Answered(o.Run, p) || !o.hasCome(p.ExpiresAt.Time, now) {
+	if p == nil || expiresByItself(p) || Answered(o.Run, p) || !o.hasCome(p.ExpirationTime.Time, now) {
 		return nil
 	}
-	message := fmt.Sprintf("Nobody answered the question %s within %d s (spec.limits.awaitingInputSeconds): %s",
-		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question))
+	message := fmt.Sprintf("Nobody answered the question %s within %d s (spec.limits.inputDeadlineSeconds): %s",
+		p.ID, o.Run.Spec.Limits.InputDeadlineSeconds, Title(p.Question))
 	if p.Default != "" {
 		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit, or spec.questions.onTimeout UseDefault.", Title(p.Default))
 	}
@@ -164,7 +164,7 @@ func timedOut(o Observation, now time.Time) *End {
 	if at.IsZero() || !o.hasCome(at, now) {
 		return nil
 	}
-	message := fmt.Sprintf("The run was not done within %d s (spec.limits.timeoutSeconds).", o.Run.Spec.Limits.TimeoutSeconds)
+	message := fmt.Sprintf("The run was not done within %d s (spec.limits.activeDeadlineSeconds).", o.Run.Spec.Limits.ActiveDeadlineSeconds)
 	switch {
 	case o.Progress.Running != nil && o.Progress.Pending == nil:
 		message += fmt.Sprintf(" It was at %s.", o.Progress.Running)
@@ -212,7 +212,7 @@ const maxFailureText = 1024
 
 func (o Observation) failure(c v1alpha1.FailureCategory, reason, message string, retryable bool) *v1alpha1.FailureSummary {
 	return &v1alpha1.FailureSummary{
-		Category: c, Reason: CutEncoded(reason, 128), Message: CutEncoded(message, maxFailureText), LastStep: o.Progress.LastStep,
+		Category: c, Reason: CutEncoded(reason, 128), Message: CutEncoded(message, maxFailureText), LastStepName: o.Progress.LastStep,
 		Retryable: retryable, SuggestedAction: SuggestedAction(c, reason, retryable),
 	}
 }
@@ -270,7 +270,7 @@ func downSince(o Observation, now time.Time) time.Time {
 func nextDeadline(o Observation, now time.Time) time.Time {
 	candidates := []time.Time{timeoutAt(o, now), startTimeoutAt(o, now)}
 	if p := o.Progress.Pending; p != nil && !expiresByItself(p) && !Answered(o.Run, p) {
-		candidates = append(candidates, p.ExpiresAt.Time)
+		candidates = append(candidates, p.ExpirationTime.Time)
 	}
 	var next time.Time
 	for _, t := range candidates {

@@ -109,7 +109,7 @@ func TestDecideDeadlines(t *testing.T) {
 		},
 		"a tool server that does not come up again": {base(func(o *Observation) { o.Sandbox = restartingPod }), 80 * sec, v1alpha1.ReasonSandboxLost},
 		"pauses come on top": {
-			base(func(o *Observation) { o.Run.Status.Paused.Seconds = 50 }), 150 * sec, v1alpha1.ReasonTimeout,
+			base(func(o *Observation) { o.Run.Status.Paused.DurationSeconds = 50 }), 150 * sec, v1alpha1.ReasonTimeout,
 		},
 		"a question in a run that is suspended": {
 			base(func(o *Observation) { o.Run.Spec.Suspend, o.Progress.Pending = true, pending }), 40 * sec, v1alpha1.ReasonUserResponseTimeout,
@@ -167,7 +167,7 @@ func TestDecideMessages(t *testing.T) {
 	o = Observation{Run: testRun(), Sandbox: runningPod}
 	o.Run.Status.Message = strings.Repeat("漢", 2000)
 	end := Decide(o, after(time.Hour)).End
-	if !strings.Contains(end.Message, "100 s (spec.limits.timeoutSeconds)") || !strings.Contains(end.Message, "Last: 漢") || len([]rune(end.Message)) > 600 {
+	if !strings.Contains(end.Message, "100 s (spec.limits.activeDeadlineSeconds)") || !strings.Contains(end.Message, "Last: 漢") || len([]rune(end.Message)) > 600 {
 		t.Errorf("timeout: %q", end.Message)
 	}
 	if len(end.Failure.Message) > 1024 {

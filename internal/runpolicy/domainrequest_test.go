@@ -127,8 +127,8 @@ func TestDomainDecision(t *testing.T) {
 func pendingRequest(id, domain, title string, asked time.Duration) *v1alpha1.PendingInput {
 	return &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputDomainRequest, Title: title, Question: "The model asks to reach " + domain + ":443: the task needs it",
-		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), Step: "run-a0-s1",
-		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
+		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), StepName: "run-a0-s1",
+		AskTime: metav1.NewTime(after(asked)), ExpirationTime: metav1.NewTime(after(asked + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 }
 

@@ -126,7 +126,7 @@ func answered(domain, code string) stepOption {
 			closed(v1alpha1.AskApproved, 19*sec)(s)
 		}
 		s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{
-			CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: code == "", ErrorCode: code, DurationMs: 9000,
+			CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: code == "", ErrorCode: code, DurationMilliseconds: 9000,
 		})
 	}
 }

@@ -37,7 +37,7 @@ func LookUntil(o Observation, e *End, now time.Time) time.Time {
 	}
 	since := now
 	if ending := o.Run.Status.Ending; ending != nil {
-		since = ending.Since.Time
+		since = ending.DecisionTime.Time
 	}
 	if until := o.Observed.Extend(since, since.Add(LookTime(e.Phase == v1alpha1.PhaseCompleted))); !o.hasCome(until, now) {
 		return until
@@ -56,7 +56,7 @@ func EndingOf(o Observation, e *End, now time.Time) *v1alpha1.RunEnding {
 	if o.Run.Status.Ending != nil {
 		return o.Run.Status.Ending
 	}
-	ending := &v1alpha1.RunEnding{Since: metav1.NewTime(now), Reason: e.Reason}
+	ending := &v1alpha1.RunEnding{DecisionTime: metav1.NewTime(now), Reason: e.Reason}
 	if o.Progress.Final == nil && o.Progress.Failure == nil {
 		// Nothing else remembers it.
 		ending.Message, ending.Failure = CutEncoded(e.Message, maxFailureText), e.Failure

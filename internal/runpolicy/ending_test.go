@@ -36,7 +36,7 @@ func TestLookUntil(t *testing.T) {
 			t.Parallel()
 			o := Observation{Run: testRun(), Progress: Progress{LastStep: "s", Running: &RunningCall{}}}
 			if tt.after > 0 {
-				o.Run.Status.Ending = &v1alpha1.RunEnding{Since: metav1.NewTime(start)}
+				o.Run.Status.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.NewTime(start)}
 			}
 			if tt.change != nil {
 				tt.change(&o)
@@ -63,8 +63,8 @@ func TestAnEndThatWasDecidedStays(t *testing.T) {
 	if d := Decide(o, now); d.End == nil || d.End.Reason != v1alpha1.ReasonTimeout || d.End.Failure == nil || d.End.Message != late.Message {
 		t.Errorf("after a timeout: %+v", d.End)
 	}
-	if e := EndingOf(o, late, now.Add(time.Minute)); !e.Since.Equal(new(metav1.NewTime(now))) {
-		t.Errorf("the next pass counts the time of the end from %s, want %s", e.Since, now)
+	if e := EndingOf(o, late, now.Add(time.Minute)); !e.DecisionTime.Equal(new(metav1.NewTime(now))) {
+		t.Errorf("the next pass counts the time of the end from %s, want %s", e.DecisionTime, now)
 	}
 	o.Run.Status.Ending = nil
 	o.Run.Status.Ending = EndingOf(o, cancelledEnd(testRun()), now)

@@ -56,7 +56,7 @@ func shortenFailure(a *v1alpha1.AttemptStatus, size int) {
 // dropRecoveryOfEnded drops the recovery contexts of attempts that are over.
 func dropRecoveryOfEnded(st *v1alpha1.MotorRunStatus) {
 	for i := range st.Attempts {
-		if st.Attempts[i].FinishedAt != nil {
+		if st.Attempts[i].CompletionTime != nil {
 			st.Attempts[i].RecoveryContext = ""
 		}
 	}

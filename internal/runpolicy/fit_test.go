@@ -32,16 +32,16 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	at := new(metav1.NewTime(t0))
 	st := &v1alpha1.MotorRunStatus{
 		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Reason: strings.Repeat("R", 40), PendingKind: v1alpha1.InputOutcomeUnknown, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
-		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40, ObservedUntil: at}, StartedAt: at,
-		Losses: &v1alpha1.LossStatus{Count: 1 << 10, LastAt: *at, AloneEpoch: 1 << 40, AloneSince: at, Trials: 1 << 10, TrialsLost: 2, SetAside: true},
+		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{StartTime: at, DurationSeconds: 1 << 40, ObservedTime: at}, StartTime: at,
+		Losses: &v1alpha1.LossStatus{Count: 1 << 10, LastLossTime: *at, AloneEpoch: 1 << 40, AloneStartTime: at, Trials: 1 << 10, TrialsLost: 2, SetAside: true},
 		Sandbox: &v1alpha1.SandboxStatus{
 			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),
-			NodeName: strings.Repeat("n", 253), CreatedAt: at, IsolationLostAt: at,
+			NodeName: strings.Repeat("n", 253), CreationTime: at, IsolationLossTime: at,
 		},
 		Egress: fullEgress(),
 		PendingInput: &v1alpha1.PendingInput{
 			ID: strings.Repeat("i", 64), Kind: v1alpha1.InputQuestion, Title: strings.Repeat("<", 40), Question: text(4096), Default: text(512),
-			Step: strings.Repeat("s", 60), AskedAt: *at, ExpiresAt: *at, OnTimeout: v1alpha1.OnTimeoutUseDefault, Answered: true,
+			StepName: strings.Repeat("s", 60), AskTime: *at, ExpirationTime: *at, OnTimeout: v1alpha1.OnTimeoutUseDefault, Answered: true,
 		},
 	}
 	st.Artifacts, _ = ShowArtifacts(fullArtifacts())
@@ -57,18 +57,18 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	operator, person := recoveryRoom(st.Skill)
 	for i := range int32(10) {
 		a := v1alpha1.AttemptStatus{
-			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(operator + person), StartedAt: at, Iterations: 50, Usage: bigUsage(),
+			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(operator + person), StartTime: at, Iterations: 50, Usage: bigUsage(),
 		}
 		for range maxLastCalls {
 			a.LastCalls = append(a.LastCalls, v1alpha1.CallHead{
-				ID: strings.Repeat("i", 20), Tool: text(maxTool), ErrorCode: strings.Repeat("e", 64), DurationMs: 1 << 40, Head: text(maxHead),
+				ID: strings.Repeat("i", 20), Tool: text(maxTool), ErrorCode: strings.Repeat("e", 64), DurationMilliseconds: 1 << 40, Head: text(maxHead),
 			})
 		}
 		if i < 9 {
-			a.FinishedAt = at
+			a.CompletionTime = at
 			a.Failure = &v1alpha1.FailureSummary{
 				Category: v1alpha1.CategoryBudgetExhausted, Reason: strings.Repeat("R", 30), Message: text(1024), Hint: text(1024),
-				LastStep: strings.Repeat("s", 60), SuggestedAction: v1alpha1.ActionRetryWithGuidance,
+				LastStepName: strings.Repeat("s", 60), SuggestedAction: v1alpha1.ActionRetryWithGuidance,
 			}
 		}
 		st.Attempts = append(st.Attempts, a)
@@ -93,12 +93,12 @@ func fullEgress() *v1alpha1.EgressStatus {
 // fullSkill has the largest policy and the most packages that a skill can have.
 func fullSkill() *v1alpha1.RunSkill {
 	s := &v1alpha1.RunSkill{
-		Name: strings.Repeat("s", 64), Revision: strings.Repeat("s", 77), ContentHash: "sha256:" + strings.Repeat("0", 64),
+		Name: strings.Repeat("s", 64), RevisionName: strings.Repeat("s", 77), ContentHash: "sha256:" + strings.Repeat("0", 64),
 		PolicyHash: "sha256:" + strings.Repeat("0", 64), Approved: true, Policy: &v1alpha1.SkillPolicy{},
 		Packages: &v1alpha1.PackageArchive{SHA256: strings.Repeat("0", 64), Size: 20 << 20},
 	}
 	for i := range 27 {
-		s.Packages.ConfigMaps = append(s.Packages.ConfigMaps, fmt.Sprintf("%s-packages-%s-%d", strings.Repeat("s", 64), strings.Repeat("0", 12), i))
+		s.Packages.ConfigMapNames = append(s.Packages.ConfigMapNames, fmt.Sprintf("%s-packages-%s-%d", strings.Repeat("s", 64), strings.Repeat("0", 12), i))
 	}
 	for i := 0; ; i++ {
 		s.Policy.Inputs = append(s.Policy.Inputs, v1alpha1.SkillInput{Name: fmt.Sprintf("input-%d", i), Description: strings.Repeat("<", 40)})
@@ -118,7 +118,7 @@ func fullArtifacts() *v1alpha1.ArtifactList {
 			a.Skipped, a.Message = v1alpha1.SkippedUnreadable, strings.Repeat("\"", 256)
 		} else {
 			a.MediaType, a.SHA256, a.Provenance = "application/octet-stream", strings.Repeat("0", 64), "internal"
-			a.ConfigMap = strings.Repeat("r", 48) + "-artifact-" + strings.Repeat("0", 20)
+			a.ConfigMapName = strings.Repeat("r", 48) + "-artifact-" + strings.Repeat("0", 20)
 		}
 		list.Files = append(list.Files, a)
 	}
@@ -134,7 +134,7 @@ func TestFit(t *testing.T) {
 	at := new(metav1.NewTime(t0))
 	fail := func(st *v1alpha1.MotorRunStatus) {
 		last := &st.Attempts[9]
-		last.FinishedAt, last.Failure = at, new(*st.Attempts[8].Failure)
+		last.CompletionTime, last.Failure = at, new(*st.Attempts[8].Failure)
 	}
 	tests := map[string]func(*v1alpha1.MotorRunStatus){
 		"it asks, in the last attempt": func(*v1alpha1.MotorRunStatus) {},
@@ -148,14 +148,14 @@ func TestFit(t *testing.T) {
 		},
 		"it ends, and what it leaves behind is collected": func(st *v1alpha1.MotorRunStatus) {
 			st.PendingInput = nil
-			st.Ending = &v1alpha1.RunEnding{Since: *at, Reason: strings.Repeat("R", 30), Message: st.Message, Failure: new(*st.Attempts[8].Failure)}
+			st.Ending = &v1alpha1.RunEnding{DecisionTime: *at, Reason: strings.Repeat("R", 30), Message: st.Message, Failure: new(*st.Attempts[8].Failure)}
 		},
 		"it has ended": func(st *v1alpha1.MotorRunStatus) {
 			st.PendingInput, st.Losses = nil, nil
 			fail(st)
-			st.FinishedAt = at
+			st.CompletionTime = at
 			text := CutEncoded(strings.Repeat("<", 10_000), 8192)
-			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Skills: ShowSkills(fullSkills()), Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40}}
+			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Skills: ShowSkills(fullSkills()), Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMilliseconds: 1 << 40, Tokens: 1 << 40}}
 			st.Artifacts = nil
 		},
 	}
@@ -199,7 +199,7 @@ func testFit(t *testing.T, st *v1alpha1.MotorRunStatus, artifacts int) {
 			t.Errorf("of %d artifacts there are %d, and %d beside them", all, len(is.Artifacts), is.ArtifactsOmitted)
 		}
 	}
-	if st.Attempts[9].FinishedAt == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
+	if st.Attempts[9].CompletionTime == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
 		t.Error("what the model of the current attempt is told was cut")
 	}
 	if diff := cmp.Diff(whole.Egress, st.Egress); diff != "" || len(st.Egress.Domains) < 80 {

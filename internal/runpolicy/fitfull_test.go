@@ -38,12 +38,12 @@ var neverFull = map[string]string{
 func TestFullStatusIsFull(t *testing.T) {
 	t.Parallel()
 	asks, ended := fullStatusWith(fullSkill()), fullStatus()
-	ended.FinishedAt = new(metav1.NewTime(t0))
+	ended.CompletionTime = new(metav1.NewTime(t0))
 	ended.Result = &v1alpha1.RunResult{
 		Artifacts: ended.Artifacts, ArtifactsOmitted: 3, Skills: ShowSkills(fullSkills()), Summary: "s", Partial: "p", OK: true,
-		Stats: v1alpha1.RunStats{DurationMs: 1},
+		Stats: v1alpha1.RunStats{DurationMilliseconds: 1},
 	}
-	ended.Ending = &v1alpha1.RunEnding{Since: *ended.FinishedAt, Reason: "R", Message: "m", Failure: ended.Attempts[8].Failure}
+	ended.Ending = &v1alpha1.RunEnding{DecisionTime: *ended.CompletionTime, Reason: "R", Message: "m", Failure: ended.Attempts[8].Failure}
 	var empty []string
 	forEmpty(reflect.ValueOf(*asks), reflect.ValueOf(*ended), "", &empty)
 	for _, path := range empty {
@@ -92,7 +92,7 @@ func TestFitOfOneshot(t *testing.T) {
 	t.Parallel()
 	st := fullStatus()
 	st.Attempts, st.Artifacts, st.PendingInput = st.Attempts[9:], nil, nil
-	st.FinishedAt = new(metav1.NewTime(t0))
+	st.CompletionTime = new(metav1.NewTime(t0))
 	st.Result = &v1alpha1.RunResult{Value: strings.Repeat("<", oneshot.MaxQuotedBytes/6), Summary: strings.Repeat("s", 8192)}
 	if !oneshot.Fits(st.Result.Value) {
 		t.Fatal("the value is none that a run can have")
@@ -109,8 +109,8 @@ func TestFitOfAValue(t *testing.T) {
 	t.Parallel()
 	at := new(metav1.NewTime(t0))
 	st := fullStatusWith(fullSkill())
-	st.PendingInput, st.FinishedAt, st.Artifacts = nil, at, nil
-	st.Attempts[9].FinishedAt = at
+	st.PendingInput, st.CompletionTime, st.Artifacts = nil, at, nil
+	st.Attempts[9].CompletionTime = at
 	value := `["` + strings.Repeat("<", (toolapi.MaxFinishStored-20)/6) + `"]`
 	if _, err := toolapi.ParseFinish(`{"status":"Succeeded","summary":"s","value":` + value + `}`); err != nil {
 		t.Fatal(err)

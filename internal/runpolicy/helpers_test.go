@@ -21,7 +21,7 @@ func after(d time.Duration) time.Time { return t0.Add(d) }
 func testRun(responses ...string) *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "ns", CreationTimestamp: metav1.NewTime(t0)},
-		Spec:       v1alpha1.MotorRunSpec{Limits: v1alpha1.RunLimits{TimeoutSeconds: 100, AwaitingInputSeconds: 30}},
+		Spec:       v1alpha1.MotorRunSpec{Limits: v1alpha1.RunLimits{ActiveDeadlineSeconds: 100, InputDeadlineSeconds: 30}},
 	}
 	for _, id := range responses {
 		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: id, Answer: "answer to " + id})
@@ -58,13 +58,13 @@ func call(tool, arguments string) stepOption {
 func done(tool string, ok bool, ms int64, output string) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		call(tool, `{"question":"settled?"}`)(s)
-		r := v1alpha1.ToolResult{CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: ok, DurationMs: ms, Output: output}
+		r := v1alpha1.ToolResult{CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: ok, DurationMilliseconds: ms, Output: output}
 		if !ok {
 			r.ErrorCode = "exit_1"
 		}
 		s.Status.Results = append(s.Status.Results, r)
 		if tool != "ask_user" {
-			s.Status.ToolMs += ms
+			s.Status.ToolMilliseconds += ms
 			return
 		}
 		if ok {
@@ -90,7 +90,7 @@ func asked(kind v1alpha1.InputKind, at time.Duration) stepOption {
 func askedAbout(callID, execution string, kind v1alpha1.InputKind, at time.Duration) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		run := testRun()
-		run.Spec.Limits.ApprovalSeconds = 60
+		run.Spec.Limits.ApprovalDeadlineSeconds = 60
 		if c := callOf(s, callID); c != nil {
 			s.Status.Asks = append(s.Status.Asks, NewAsk(run, []v1alpha1.MotorStep{*s}, kind, c, execution, after(at)))
 		}
@@ -101,7 +101,7 @@ func askedAbout(callID, execution string, kind v1alpha1.InputKind, at time.Durat
 func closed(outcome v1alpha1.AskOutcome, at time.Duration) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		a := &s.Status.Asks[len(s.Status.Asks)-1]
-		a.Outcome, a.ClosedAt = outcome, metav1.NewTime(after(at))
+		a.Outcome, a.CloseTime = outcome, metav1.NewTime(after(at))
 	}
 }
 
@@ -134,7 +134,7 @@ func outcome(reason string) stepOption {
 
 func usage(prompt, completion int64) stepOption {
 	return func(s *v1alpha1.MotorStep) {
-		s.Spec.Model, s.Spec.ModelMs = "model-1", 1000
+		s.Spec.Model, s.Spec.ModelMilliseconds = "model-1", 1000
 		s.Spec.Usage = v1alpha1.Usage{PromptTokens: prompt, CompletionTokens: completion, CachedTokens: 1, TotalTokens: prompt + completion}
 	}
 }
@@ -159,7 +159,7 @@ func suspendedSince(status metav1.ConditionStatus, since time.Duration) metav1.C
 func unknown(callID, execution, policy string, found time.Duration) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{
-			Execution: execution, CallID: callID, FoundAt: metav1.NewTime(after(found)), Policy: policy,
+			Execution: execution, CallID: callID, DetectionTime: metav1.NewTime(after(found)), Policy: policy,
 		})
 		if policy == "Person" {
 			askedAbout(callID, execution, v1alpha1.InputOutcomeUnknown, found)(s)

@@ -60,7 +60,7 @@ func (p *Progress) addInstall(s *v1alpha1.MotorStep) {
 		}
 		var done toolapi.Installed
 		if r.OK && json.Unmarshal([]byte(r.Output), &done) == nil && len(done.ConfigMaps) > 0 {
-			p.Packages = &v1alpha1.PackageArchive{ConfigMaps: done.ConfigMaps, SHA256: done.SHA256, Size: done.Size}
+			p.Packages = &v1alpha1.PackageArchive{ConfigMapNames: done.ConfigMaps, SHA256: done.SHA256, Size: done.Size}
 			p.Final = new(packagesInstalled)
 			return
 		}

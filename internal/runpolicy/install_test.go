@@ -33,7 +33,7 @@ func installed(code, output string) stepOption {
 
 func TestInstallEnds(t *testing.T) {
 	t.Parallel()
-	archive := &v1alpha1.PackageArchive{ConfigMaps: []string{"a-0", "a-1"}, SHA256: strings.Repeat("0a", 32), Size: 7}
+	archive := &v1alpha1.PackageArchive{ConfigMapNames: []string{"a-0", "a-1"}, SHA256: strings.Repeat("0a", 32), Size: 7}
 	tests := map[string]struct {
 		step            v1alpha1.MotorStep
 		phase           v1alpha1.RunPhase
@@ -41,7 +41,7 @@ func TestInstallEnds(t *testing.T) {
 		packages        *v1alpha1.PackageArchive
 	}{
 		"installed": {
-			testStep(0, 1, installed("", text.JSON(toolapi.Installed{ConfigMaps: archive.ConfigMaps, SHA256: archive.SHA256, Size: 7, Packages: []string{"npm a@1"}}))),
+			testStep(0, 1, installed("", text.JSON(toolapi.Installed{ConfigMaps: archive.ConfigMapNames, SHA256: archive.SHA256, Size: 7, Packages: []string{"npm a@1"}}))),
 			v1alpha1.PhaseCompleted, "Completed", "The packages are installed.", archive,
 		},
 		"failed": {

@@ -23,18 +23,18 @@ func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
 // proved again since. Controller and engine both ask here.
 func IsolationLost(run *v1alpha1.MotorRun, p Progress) bool {
 	sb := run.Status.Sandbox
-	if sb == nil || sb.IsolationLostAt == nil {
+	if sb == nil || sb.IsolationLossTime == nil {
 		return false
 	}
-	return p.Sandbox == nil || p.Sandbox.ProvedAt == nil || !p.Sandbox.ProvedAt.After(sb.IsolationLostAt.Time)
+	return p.Sandbox == nil || p.Sandbox.ProofTime == nil || !p.Sandbox.ProofTime.After(sb.IsolationLossTime.Time)
 }
 
-// LostAt returns the value of status.sandbox.isolationLostAt for a loss that was found now. It is never before a proof in the journal: the clocks
+// LostAt returns the value of status.sandbox.isolationLossTime for a loss that was found now. It is never before a proof in the journal: the clocks
 // of two replicas differ, and the proof must not seem to be the later one.
 func LostAt(p Progress, now time.Time) metav1.Time {
 	at := now.Truncate(time.Second)
-	if p.Sandbox != nil && p.Sandbox.ProvedAt != nil && p.Sandbox.ProvedAt.After(at) {
-		at = p.Sandbox.ProvedAt.Time
+	if p.Sandbox != nil && p.Sandbox.ProofTime != nil && p.Sandbox.ProofTime.After(at) {
+		at = p.Sandbox.ProofTime.Time
 	}
 	return metav1.NewTime(at)
 }
@@ -44,8 +44,8 @@ func LostAt(p Progress, now time.Time) metav1.Time {
 // while it was under way may have fallen after it was tried.
 func ProvedAt(run *v1alpha1.MotorRun, began time.Time) metav1.Time {
 	at := began.Truncate(time.Second)
-	if sb := run.Status.Sandbox; sb != nil && sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {
-		at = sb.IsolationLostAt.Add(time.Second)
+	if sb := run.Status.Sandbox; sb != nil && sb.IsolationLossTime != nil && !at.After(sb.IsolationLossTime.Time) {
+		at = sb.IsolationLossTime.Add(time.Second)
 	}
 	return metav1.NewTime(at)
 }

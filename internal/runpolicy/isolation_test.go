@@ -28,8 +28,8 @@ func TestIsolationLost(t *testing.T) {
 	}
 	for name, tt := range tests {
 		run := testRun()
-		run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "u", CreatedAt: at(0), IsolationLostAt: tt.lost}
-		p := Progress{Sandbox: &v1alpha1.StepSandbox{PodUID: "u", IsolationTries: 3, ProvedAt: tt.proved}}
+		run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "u", CreationTime: at(0), IsolationLossTime: tt.lost}
+		p := Progress{Sandbox: &v1alpha1.StepSandbox{PodUID: "u", IsolationTries: 3, ProofTime: tt.proved}}
 		if tt.noProof {
 			p.Sandbox = nil
 		}
@@ -47,17 +47,17 @@ func TestIsolationOrderIsNotOfClocks(t *testing.T) {
 	t.Parallel()
 	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "the same": 0, "behind": -time.Hour} {
 		run := testRun()
-		run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "u", CreatedAt: new(metav1.NewTime(t0))}
+		run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "u", CreationTime: new(metav1.NewTime(t0))}
 		var p Progress
 		now := after(300 * time.Millisecond)
 		for range 3 {
-			p.Sandbox = &v1alpha1.StepSandbox{PodUID: "u", IsolationTries: 3, ProvedAt: new(ProvedAt(run, now.Add(skew)))}
+			p.Sandbox = &v1alpha1.StepSandbox{PodUID: "u", IsolationTries: 3, ProofTime: new(ProvedAt(run, now.Add(skew)))}
 			if IsolationLost(run, p) {
-				t.Errorf("clock %s: lost at %s although proved at %s", name, run.Status.Sandbox.IsolationLostAt, p.Sandbox.ProvedAt)
+				t.Errorf("clock %s: lost at %s although proved at %s", name, run.Status.Sandbox.IsolationLossTime, p.Sandbox.ProofTime)
 			}
-			run.Status.Sandbox.IsolationLostAt = new(LostAt(p, now))
+			run.Status.Sandbox.IsolationLossTime = new(LostAt(p, now))
 			if !IsolationLost(run, p) {
-				t.Errorf("clock %s: not lost at %s, proved at %s", name, run.Status.Sandbox.IsolationLostAt, p.Sandbox.ProvedAt)
+				t.Errorf("clock %s: not lost at %s, proved at %s", name, run.Status.Sandbox.IsolationLossTime, p.Sandbox.ProofTime)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func summary(through int32) stepOption {
 }
 
 func waited(ms int64) stepOption {
-	return func(s *v1alpha1.MotorStep) { s.Status.Results[len(s.Status.Results)-1].WaitedMs = ms }
+	return func(s *v1alpha1.MotorStep) { s.Status.Results[len(s.Status.Results)-1].WaitedMilliseconds = ms }
 }
 
 func TestReadJournalOfTheAttempt(t *testing.T) {
@@ -59,7 +59,7 @@ func TestProofIsOfThePresentSandbox(t *testing.T) {
 	steps := []v1alpha1.MotorStep{testStep(0, 1, in("one", 3)), testStep(1, 1, in("two", 4)), testStep(1, 2, in("two", 5))}
 	created := new(metav1.NewTime(t0))
 	for want, sb := range map[int32]*v1alpha1.SandboxStatus{
-		3: {PodUID: "one", CreatedAt: created}, 5: {PodUID: "two", CreatedAt: created}, 0: {PodUID: "three", CreatedAt: created}, -1: {PodUID: "two"},
+		3: {PodUID: "one", CreationTime: created}, 5: {PodUID: "two", CreationTime: created}, 0: {PodUID: "three", CreationTime: created}, -1: {PodUID: "two"},
 	} {
 		run := testRun()
 		run.Status.Sandbox = sb
@@ -78,8 +78,8 @@ func TestUnknownOutcomes(t *testing.T) {
 	const id, again = "a0-s1-c0-00abc001", "a0-s1-c0-r1-00abc001"
 	question := func(id string, found time.Duration) *v1alpha1.PendingInput {
 		return &v1alpha1.PendingInput{
-			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"retry", "skip", "done"}, Step: "run-a0-s1",
-			AskedAt: metav1.NewTime(after(found)), ExpiresAt: metav1.NewTime(after(found + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
+			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"retry", "skip", "done"}, StepName: "run-a0-s1",
+			AskTime: metav1.NewTime(after(found)), ExpirationTime: metav1.NewTime(after(found + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 		}
 	}
 	pay := call("bash", `{"command":"pay \n now"}`)

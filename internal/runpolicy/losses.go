@@ -55,11 +55,11 @@ func NoteLoss(st *v1alpha1.MotorRunStatus, now time.Time) {
 	case IsAlone(st):
 		l.TrialsLost++
 		l.SetAside = l.TrialsLost >= trialsAllowed
-	case now.Sub(l.LastAt.Time) > lossWindow:
+	case now.Sub(l.LastLossTime.Time) > lossWindow:
 		*l = v1alpha1.LossStatus{}
 	}
-	l.Count, l.LastAt = min(l.Count+1, 1<<10), metav1.NewTime(now)
-	l.AloneEpoch, l.AloneSince = 0, nil
+	l.Count, l.LastLossTime = min(l.Count+1, 1<<10), metav1.NewTime(now)
+	l.AloneEpoch, l.AloneStartTime = 0, nil
 }
 
 // IsSuspect reports whether the run must be carried on alone, or not at all.
@@ -86,13 +86,13 @@ func IsAlone(st *v1alpha1.MotorRunStatus) bool {
 // TrialAt returns when a suspect may be carried on alone.
 func TrialAt(st *v1alpha1.MotorRunStatus) time.Time {
 	doublings := min(max(st.Losses.Count-suspectAfter, 0), 5)
-	return st.Losses.LastAt.Add(min(trialPause<<doublings, maxTrialPause))
+	return st.Losses.LastLossTime.Add(min(trialPause<<doublings, maxTrialPause))
 }
 
 // BeginTrial records that the run is carried on alone from the present epoch on.
 func BeginTrial(st *v1alpha1.MotorRunStatus, now time.Time) {
 	l := st.Losses
-	l.AloneEpoch, l.AloneSince, l.Trials = st.Epoch, new(metav1.NewTime(now)), min(l.Trials+1, 1<<10)
+	l.AloneEpoch, l.AloneStartTime, l.Trials = st.Epoch, new(metav1.NewTime(now)), min(l.Trials+1, 1<<10)
 }
 
 // TrialEnd returns when the run need not be carried on alone any more. results is the number of its calls that had a result when the trial began.
@@ -101,16 +101,16 @@ func TrialEnd(run *v1alpha1.MotorRun, p Progress, results int32) time.Time {
 	l := run.Status.Losses
 	first := l.Trials <= 1
 	switch {
-	case l.AloneSince == nil, !HasWork(run), first && (p.Epoch >= run.Status.Epoch || p.ToolCalls > results):
+	case l.AloneStartTime == nil, !HasWork(run), first && (p.Epoch >= run.Status.Epoch || p.ToolCalls > results):
 		return time.Time{}
 	case first && p.Outage != nil:
-		return l.AloneSince.Add(trialPause)
+		return l.AloneStartTime.Add(trialPause)
 	}
-	return l.AloneSince.Add(min(trialTime<<min(max(l.Trials-1, 0), 4), lossWindow))
+	return l.AloneStartTime.Add(min(trialTime<<min(max(l.Trials-1, 0), 4), lossWindow))
 }
 
 // EndTrial records that the worker of the run outlived its trial. The next loss makes it a suspect again: some defects take their time.
 func EndTrial(st *v1alpha1.MotorRunStatus) {
 	l := st.Losses
-	l.AloneEpoch, l.AloneSince, l.TrialsLost, l.Count = 0, nil, 0, suspectAfter-1
+	l.AloneEpoch, l.AloneStartTime, l.TrialsLost, l.Count = 0, nil, 0, suspectAfter-1
 }

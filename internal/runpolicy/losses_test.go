@@ -89,7 +89,7 @@ func TestHeld(t *testing.T) {
 		"set aside":       {losses: 4, change: aside, held: true},
 	} {
 		run := carried()
-		run.Spec.Limits.TimeoutSeconds = 600
+		run.Spec.Limits.ActiveDeadlineSeconds = 600
 		run.CreationTimestamp = metav1.NewTime(t0)
 		for range tt.losses {
 			NoteLoss(&run.Status, t0)

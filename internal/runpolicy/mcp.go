@@ -26,19 +26,19 @@ func refuseServers(run *v1alpha1.MotorRun, own allowlist.List) *Refusal {
 		if _, ok := own.Match(host, port); !ok {
 			return finalRefusal(reason, "spec.mcpServers[%d].url: the host %s, port %d, is not within spec.domains: add it there.", i, host, port)
 		}
-		if s.Credential == "" {
+		if s.CredentialName == "" {
 			continue
 		}
-		n := slices.IndexFunc(run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == s.Credential })
+		n := slices.IndexFunc(run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == s.CredentialName })
 		if n < 0 {
-			return finalRefusal(reason, "spec.mcpServers[%d].credential: %s is none of spec.credentials.", i, s.Credential)
+			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: %s is none of spec.credentials.", i, s.CredentialName)
 		}
 		c := &run.Spec.Credentials[n]
 		if c.Slot != "" && c.Slot != "bearer" {
-			return finalRefusal(reason, "spec.mcpServers[%d].credential: the slot of %s is %q and must be bearer.", i, c.Name, c.Slot)
+			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: the slot of %s is %q and must be bearer.", i, c.Name, c.Slot)
 		}
 		if _, ok := rulesOf(c.Hosts).Match(host, port); !ok {
-			return finalRefusal(reason, "spec.mcpServers[%d].credential: %s is not bound to %s, port %d: add that to its hosts.", i, c.Name, host, port)
+			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: %s is not bound to %s, port %d: add that to its hosts.", i, c.Name, host, port)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestRefuseServers(t *testing.T) {
 				{Name: "key", Slot: "bearer", Hosts: []v1alpha1.Domain{"example.org"}}, {Name: "login", Slot: "basic", Hosts: []v1alpha1.Domain{"example.org"}},
 				{Name: "open", ExposeToSandbox: true},
 			}
-			run.Spec.MCPServers = []v1alpha1.MCPServer{{Name: "first", Command: []string{"x"}}, {Name: "second", URL: tt.url, Credential: tt.credential}}
+			run.Spec.MCPServers = []v1alpha1.MCPServer{{Name: "first", Command: []string{"x"}}, {Name: "second", URL: tt.url, CredentialName: tt.credential}}
 			got := RefuseDomains(run, nil)
 			switch {
 			case tt.want == "":

@@ -18,8 +18,8 @@ func (w *world) works() bool {
 	st := &w.run.Status
 	a := st.Attempts[len(st.Attempts)-1]
 	p := st.PendingInput
-	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.FinishedAt == nil &&
-		(p == nil || Answered(w.run, p) || expiresByItself(p) && !w.now.Before(p.ExpiresAt.Time))
+	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.CompletionTime == nil &&
+		(p == nil || Answered(w.run, p) || expiresByItself(p) && !w.now.Before(p.ExpirationTime.Time))
 }
 
 // engine does the next thing that an engine would, if it may do something.
@@ -53,7 +53,7 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 		return false
 	}
 	c := s.Spec.ToolCalls[0]
-	r := v1alpha1.ToolResult{CallID: c.ID, OK: true, DurationMs: 500}
+	r := v1alpha1.ToolResult{CallID: c.ID, OK: true, DurationMilliseconds: 500}
 	u := lastUnknown(s, c.ID)
 	switch {
 	case c.Tool == "code":
@@ -66,14 +66,14 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 		if w.asks(s, v1alpha1.InputQuestion) == "" {
 			return true
 		}
-		r.DurationMs = 0
+		r.DurationMilliseconds = 0
 	case u != nil && u.Policy == "Person":
 		if w.asks(s, v1alpha1.InputOutcomeUnknown) == "" {
 			return true
 		}
 	case c.Tool == "bash" && u == nil && w.r.IntN(3) == 0:
 		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{
-			Execution: c.ID, CallID: c.ID, FoundAt: metav1.NewTime(w.now.Truncate(sec)), Policy: string(onUnknown(w.run)),
+			Execution: c.ID, CallID: c.ID, DetectionTime: metav1.NewTime(w.now.Truncate(sec)), Policy: string(onUnknown(w.run)),
 		})
 		return true
 	}

@@ -40,9 +40,9 @@ type world struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 3)), run: testRun(), now: t0, pod: runningPod, created: t0}
 	w.run.Spec.MaxAttempts = 1 + w.r.Int32N(4)
-	w.run.Spec.Limits.RetryWindowSeconds = 1 + w.r.Int32N(100)
-	w.run.Spec.Limits.TimeoutSeconds = 50 + w.r.Int32N(500)
-	w.run.Spec.Limits.ApprovalSeconds = 1 + w.r.Int32N(100)
+	w.run.Spec.Limits.RetryDeadlineSeconds = 1 + w.r.Int32N(100)
+	w.run.Spec.Limits.ActiveDeadlineSeconds = 50 + w.r.Int32N(500)
+	w.run.Spec.Limits.ApprovalDeadlineSeconds = 1 + w.r.Int32N(100)
 	if w.r.IntN(2) == 0 {
 		w.run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 	}
@@ -150,7 +150,7 @@ func (w *world) check() {
 	asked, own := int32(0), 0
 	for i, a := range w.run.Status.Attempts {
 		last := i == len(w.run.Status.Attempts)-1
-		if int(a.Index) != i || !last && (a.Failure == nil || a.FinishedAt == nil || a.RecoveryContext != "") {
+		if int(a.Index) != i || !last && (a.Failure == nil || a.CompletionTime == nil || a.RecoveryContext != "") {
 			w.fail("attempt %d: %+v", i, a)
 		}
 		if i > 0 && a.RecoveryContext == "" && last {
@@ -177,7 +177,7 @@ func (w *world) checkEnd(p Progress) {
 	if w.end.Reason == v1alpha1.ReasonTimeout && p.Pending == nil {
 		// The times between which a question was open are whole seconds.
 		rounding := 2 * sec * time.Duration(len(w.run.Status.Attempts))
-		budget := time.Duration(w.run.Spec.Limits.TimeoutSeconds)*sec - rounding
+		budget := time.Duration(w.run.Spec.Limits.ActiveDeadlineSeconds)*sec - rounding
 		if active := w.now.Sub(t0) - w.idle; active < budget {
 			w.fail("timed out after %s of work, the budget is %s", active, budget)
 		}

@@ -104,11 +104,11 @@ func (p *Progress) Extend(run *v1alpha1.MotorRun, o Observed) {
 	if q == nil {
 		return
 	}
-	expires := o.Extend(q.AskedAt.Time, q.ExpiresAt.Time)
-	if expires.Equal(q.ExpiresAt.Time) {
+	expires := o.Extend(q.AskTime.Time, q.ExpirationTime.Time)
+	if expires.Equal(q.ExpirationTime.Time) {
 		return
 	}
-	q.ExpiresAt = metav1.NewTime(expires)
+	q.ExpirationTime = metav1.NewTime(expires)
 	if q.Kind == v1alpha1.InputApproval {
 		// The text names the instant.
 		q.Question = approvalText(run, q)
@@ -120,7 +120,7 @@ func (p *Progress) Extend(run *v1alpha1.MotorRun, o Observed) {
 func CountGaps(run *v1alpha1.MotorRun, p Progress, o Observed) {
 	st := &run.Status.Paused
 	from := run.CreationTimestamp.Time
-	if at := st.ObservedUntil; at != nil && at.After(from) {
+	if at := st.ObservedTime; at != nil && at.After(from) {
 		from = at.Time
 	}
 	var lost time.Duration
@@ -135,19 +135,19 @@ func CountGaps(run *v1alpha1.MotorRun, p Progress, o Observed) {
 			}
 		}
 		lost += g.within(from, to)
-		st.ObservedUntil = new(metav1.NewTime(g.To))
+		st.ObservedTime = new(metav1.NewTime(g.To))
 	}
-	st.Seconds += int64((lost + time.Second - 1) / time.Second)
+	st.DurationSeconds += int64((lost + time.Second - 1) / time.Second)
 }
 
 // openWaits returns the starts of the run's open waits, whose time is counted when they end.
 func openWaits(st *v1alpha1.PauseStatus, p Progress) []time.Time {
 	var waits []time.Time
-	if st.Since != nil {
-		waits = append(waits, st.Since.Time)
+	if st.StartTime != nil {
+		waits = append(waits, st.StartTime.Time)
 	}
 	if p.Pending != nil {
-		waits = append(waits, p.Pending.AskedAt.Time)
+		waits = append(waits, p.Pending.AskTime.Time)
 	}
 	if p.Outage != nil {
 		waits = append(waits, p.Outage.Since)

@@ -28,7 +28,7 @@ func gaps(minutes ...int) (list []Gap) {
 func observedRun() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{}
 	run.CreationTimestamp = metav1.NewTime(noon)
-	run.Spec.Limits.TimeoutSeconds, run.Spec.Limits.AwaitingInputSeconds, run.Spec.Limits.RetryWindowSeconds = 600, 600, 600
+	run.Spec.Limits.ActiveDeadlineSeconds, run.Spec.Limits.InputDeadlineSeconds, run.Spec.Limits.RetryDeadlineSeconds = 600, 600, 600
 	return run
 }
 
@@ -79,7 +79,7 @@ func TestGapsEndNothing(t *testing.T) {
 		"an answer": {
 			func(o *Observation) {
 				o.Progress.Pending = &v1alpha1.PendingInput{
-					ID: "q", Kind: v1alpha1.InputQuestion, AskedAt: metav1.NewTime(noon), ExpiresAt: metav1.NewTime(at(10)),
+					ID: "q", Kind: v1alpha1.InputQuestion, AskTime: metav1.NewTime(noon), ExpirationTime: metav1.NewTime(at(10)),
 				}
 			},
 			func(d Decision) bool { return d.End != nil && d.End.Reason == v1alpha1.ReasonUserResponseTimeout },
@@ -87,13 +87,13 @@ func TestGapsEndNothing(t *testing.T) {
 		"the retry window": {
 			func(o *Observation) {
 				o.Run.Spec.MaxAttempts = 3
-				o.Run.Status.Attempts = []v1alpha1.AttemptStatus{{Failure: failure, FinishedAt: new(metav1.NewTime(noon))}}
+				o.Run.Status.Attempts = []v1alpha1.AttemptStatus{{Failure: failure, CompletionTime: new(metav1.NewTime(noon))}}
 			},
 			func(d Decision) bool { return d.End != nil },
 		},
 		"the start of the sandbox": {
 			func(o *Observation) {
-				o.Run.Spec.Limits.TimeoutSeconds = 86400
+				o.Run.Spec.Limits.ActiveDeadlineSeconds = 86400
 				o.Sandbox, o.SandboxCreatedAt, o.SandboxStartTimeout = &sandbox.State{Phase: sandbox.Starting}, noon, 10*time.Minute
 			},
 			func(d Decision) bool { return d.Failure != nil },
@@ -137,7 +137,7 @@ func TestWhatIsDecidedInAGapHasATime(t *testing.T) {
 func TestOutageOfTheModelDoesNotEndInAGap(t *testing.T) {
 	t.Parallel()
 	p := Progress{Outage: &Outage{Since: at(1)}}
-	p.Outage.LimitSeconds = 600
+	p.Outage.DeadlineSeconds = 600
 	run := observedRun()
 	p.Extend(run, Observed{Gaps: gaps(5, 65)})
 	if got := p.Outage.Until(run); !got.Equal(at(71)) {
@@ -148,12 +148,12 @@ func TestOutageOfTheModelDoesNotEndInAGap(t *testing.T) {
 func TestApprovalNamesTheInstantUntilWhenItCounts(t *testing.T) {
 	t.Parallel()
 	q := &v1alpha1.PendingInput{
-		ID: "q", Kind: v1alpha1.InputApproval, AskedAt: metav1.NewTime(noon), ExpiresAt: metav1.NewTime(at(15)), Action: &v1alpha1.PendingAction{Tool: "bash"},
+		ID: "q", Kind: v1alpha1.InputApproval, AskTime: metav1.NewTime(noon), ExpirationTime: metav1.NewTime(at(15)), Action: &v1alpha1.PendingAction{Tool: "bash"},
 	}
 	p := Progress{Pending: q}
 	p.Extend(observedRun(), Observed{Gaps: gaps(5, 65)})
-	if !q.ExpiresAt.Time.Equal(at(75)) || !strings.Contains(q.Question, "2026-11-01T13:15:00Z") {
-		t.Errorf("expires at %s: %s", q.ExpiresAt, q.Question)
+	if !q.ExpirationTime.Time.Equal(at(75)) || !strings.Contains(q.Question, "2026-11-01T13:15:00Z") {
+		t.Errorf("expires at %s: %s", q.ExpirationTime, q.Question)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestApprovalNamesTheInstantUntilWhenItCounts(t *testing.T) {
 func TestGapsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	pending := func(minutes int) Progress {
-		return Progress{Pending: &v1alpha1.PendingInput{AskedAt: metav1.NewTime(at(minutes)), ExpiresAt: metav1.NewTime(at(minutes + 10))}}
+		return Progress{Pending: &v1alpha1.PendingInput{AskTime: metav1.NewTime(at(minutes)), ExpirationTime: metav1.NewTime(at(minutes + 10))}}
 	}
 	tests := map[string]struct {
 		paused v1alpha1.PauseStatus
@@ -174,15 +174,15 @@ func TestGapsAreCountedOnce(t *testing.T) {
 		"created in it":             {gaps: gaps(-60, 5), want: 300},
 		"before it was created":     {gaps: gaps(-60, -5)},
 		"two":                       {gaps: gaps(5, 6, 8, 10), want: 180},
-		"suspended in it":           {paused: v1alpha1.PauseStatus{Since: new(metav1.NewTime(at(2)))}, gaps: gaps(5, 65)},
-		"suspended in the midst":    {paused: v1alpha1.PauseStatus{Since: new(metav1.NewTime(at(15)))}, gaps: gaps(5, 65), want: 600},
-		"suspended after it":        {paused: v1alpha1.PauseStatus{Since: new(metav1.NewTime(at(66)))}, gaps: gaps(5, 65), want: 3600},
+		"suspended in it":           {paused: v1alpha1.PauseStatus{StartTime: new(metav1.NewTime(at(2)))}, gaps: gaps(5, 65)},
+		"suspended in the midst":    {paused: v1alpha1.PauseStatus{StartTime: new(metav1.NewTime(at(15)))}, gaps: gaps(5, 65), want: 600},
+		"suspended after it":        {paused: v1alpha1.PauseStatus{StartTime: new(metav1.NewTime(at(66)))}, gaps: gaps(5, 65), want: 3600},
 		"a question in it":          {p: pending(3), gaps: gaps(5, 65)},
 		"an outage in it":           {p: Progress{Outage: &Outage{Since: at(3)}}, gaps: gaps(5, 65)},
-		"counted before":            {paused: v1alpha1.PauseStatus{ObservedUntil: new(metav1.NewTime(at(65)))}, gaps: gaps(5, 65)},
-		"the first of two counted":  {paused: v1alpha1.PauseStatus{ObservedUntil: new(metav1.NewTime(at(6)))}, gaps: gaps(5, 6, 8, 10), want: 120},
-		"it has grown by a merge":   {paused: v1alpha1.PauseStatus{ObservedUntil: new(metav1.NewTime(at(6)))}, gaps: gaps(5, 10), want: 240},
-		"pauses before are counted": {paused: v1alpha1.PauseStatus{Seconds: 7}, gaps: gaps(5, 6), want: 67},
+		"counted before":            {paused: v1alpha1.PauseStatus{ObservedTime: new(metav1.NewTime(at(65)))}, gaps: gaps(5, 65)},
+		"the first of two counted":  {paused: v1alpha1.PauseStatus{ObservedTime: new(metav1.NewTime(at(6)))}, gaps: gaps(5, 6, 8, 10), want: 120},
+		"it has grown by a merge":   {paused: v1alpha1.PauseStatus{ObservedTime: new(metav1.NewTime(at(6)))}, gaps: gaps(5, 10), want: 240},
+		"pauses before are counted": {paused: v1alpha1.PauseStatus{DurationSeconds: 7}, gaps: gaps(5, 6), want: 67},
 	}
 	for name, tt := range tests {
 		run := observedRun()
@@ -190,7 +190,7 @@ func TestGapsAreCountedOnce(t *testing.T) {
 		for range 2 {
 			CountGaps(run, tt.p, Observed{Gaps: tt.gaps})
 		}
-		if got := run.Status.Paused.Seconds; got != tt.want {
+		if got := run.Status.Paused.DurationSeconds; got != tt.want {
 			t.Errorf("%s: %d s, want %d", name, got, tt.want)
 		}
 	}

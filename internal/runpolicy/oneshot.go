@@ -52,7 +52,7 @@ func expected(run *v1alpha1.MotorRun) string {
 func executionFailure(o oneshot.Outcome) (reason, message string) {
 	switch o.Code {
 	case toolapi.ExecutionTimeout:
-		return v1alpha1.ReasonExecutionTimeout, "The code did not end in its time (spec.code.timeoutMs): " + o.Message
+		return v1alpha1.ReasonExecutionTimeout, "The code did not end in its time (spec.code.timeoutMilliseconds): " + o.Message
 	case toolapi.ExecutionBlocked:
 		return v1alpha1.ReasonExecutionBlocked, "The code asks for what no Oneshot run has: " + o.Message
 	}

@@ -41,7 +41,7 @@ func TestOneshotEnds(t *testing.T) {
 		},
 		"a timeout": {
 			testStep(0, 1, ended("execution_timeout", failure("EXECUTION_TIMEOUT"))),
-			v1alpha1.PhaseFailed, "ExecutionTimeout", "The code did not end in its time (spec.code.timeoutMs): because", failure("EXECUTION_TIMEOUT"),
+			v1alpha1.PhaseFailed, "ExecutionTimeout", "The code did not end in its time (spec.code.timeoutMilliseconds): because", failure("EXECUTION_TIMEOUT"),
 		},
 		"an error": {
 			testStep(0, 1, ended("execution_error", failure("EXECUTION_ERROR"))),
@@ -79,7 +79,7 @@ func TestOneshotEnds(t *testing.T) {
 				return
 			}
 			want := &v1alpha1.FailureSummary{
-				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStep: "run-a0-s1", SuggestedAction: v1alpha1.ActionStop,
+				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStepName: "run-a0-s1", SuggestedAction: v1alpha1.ActionStop,
 			}
 			if diff := cmp.Diff(want, e.Failure); diff != "" {
 				t.Errorf("failure (-want +got):\n%s", diff)
@@ -155,7 +155,7 @@ func TestFitKeepsTheValue(t *testing.T) {
 	st := fullStatus()
 	st.Attempts, st.PendingInput, st.Egress = st.Attempts[6:9], nil, nil
 	at := new(metav1.NewTime(t0))
-	st.Attempts[2].Failure, st.FinishedAt = new(*st.Attempts[0].Failure), at
+	st.Attempts[2].Failure, st.CompletionTime = new(*st.Attempts[0].Failure), at
 	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})
 	st.Result = &v1alpha1.RunResult{Summary: CutEncoded(strings.Repeat("<", 2000), 1200), Value: p.Value}
 	if Fit(st); jsonSize(st) > MaxStatusBytes || st.Result.Value != p.Value || encodedSize(p.Value) < 12_000 {

@@ -30,7 +30,7 @@ func OutageOf(s *v1alpha1.MotorStep) *Outage {
 		return nil
 	}
 	o := &Outage{ModelOutage: *cmp.Or(s.Status.Outage, s.Spec.Outage), Since: s.CreationTimestamp.Time, attempt: s.Spec.Attempt, index: s.Spec.Index}
-	o.LimitSeconds = s.Spec.Outage.LimitSeconds
+	o.DeadlineSeconds = s.Spec.Outage.DeadlineSeconds
 	return o
 }
 
@@ -40,7 +40,7 @@ func (o *Outage) Until(run *v1alpha1.MotorRun) time.Time {
 	if resumed := resumedAt(run); resumed.After(since) {
 		since = resumed
 	}
-	return o.Observed.Extend(since, since.Add(time.Duration(o.LimitSeconds)*time.Second))
+	return o.Observed.Extend(since, since.Add(time.Duration(o.DeadlineSeconds)*time.Second))
 }
 
 func (p *Progress) addOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
@@ -68,7 +68,7 @@ func (p *Progress) giveUpOutage(run *v1alpha1.MotorRun) {
 	if o == nil || int(o.attempt) >= len(run.Status.Attempts) {
 		return
 	}
-	if at := run.Status.Attempts[o.attempt].FinishedAt; at != nil {
+	if at := run.Status.Attempts[o.attempt].CompletionTime; at != nil {
 		p.closeOutage(at.Time)
 	}
 }

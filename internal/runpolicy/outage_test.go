@@ -14,7 +14,7 @@ import (
 // awayAt returns the outage that the step of that index waits for, found at a time.
 func awayAt(attempt, index int32, at time.Duration) v1alpha1.MotorStep {
 	s := testStep(attempt, index, func(s *v1alpha1.MotorStep) {
-		s.Spec.Type, s.Spec.Outage = v1alpha1.StepOutage, &v1alpha1.ModelOutage{Reason: "ModelUnavailable", LimitSeconds: 3600}
+		s.Spec.Type, s.Spec.Outage = v1alpha1.StepOutage, &v1alpha1.ModelOutage{Reason: "ModelUnavailable", DeadlineSeconds: 3600}
 		s.Status.FailedUsage = v1alpha1.Usage{PromptTokens: 5, TotalTokens: 5}
 	})
 	s.CreationTimestamp = metav1.NewTime(after(at))
@@ -84,7 +84,7 @@ func TestTriesOfAnAttempt(t *testing.T) {
 func TestOutageStopsTheClock(t *testing.T) {
 	t.Parallel()
 	run := testRun()
-	run.Spec.Limits.TimeoutSeconds = 60
+	run.Spec.Limits.ActiveDeadlineSeconds = 60
 	open := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 10*sec)})
 	if at, want := Deadline(run, open), after(60*sec+time.Hour+outageGrace); !at.Equal(want) {
 		t.Errorf("while it lasts the deadline is %s, want %s", at, want)
@@ -114,8 +114,8 @@ func TestOutageStopsTheClock(t *testing.T) {
 func TestOutageOf(t *testing.T) {
 	t.Parallel()
 	s := awayAt(0, 1, sec)
-	s.Status.Outage = &v1alpha1.ModelOutage{Reason: "ModelUnauthorized", MustAct: true, LimitSeconds: 7}
-	if o := OutageOf(&s); o.Reason != "ModelUnauthorized" || !o.MustAct || o.LimitSeconds != 3600 {
+	s.Status.Outage = &v1alpha1.ModelOutage{Reason: "ModelUnauthorized", MustAct: true, DeadlineSeconds: 7}
+	if o := OutageOf(&s); o.Reason != "ModelUnauthorized" || !o.MustAct || o.DeadlineSeconds != 3600 {
 		t.Errorf("got %+v", o)
 	}
 	turn := testStep(0, 1)

@@ -43,20 +43,20 @@ func stopped(run *v1alpha1.MotorRun) bool {
 // CountPause updates the count of pauses to now. It rounds in favour of the run: times are written in whole seconds.
 func CountPause(st *v1alpha1.PauseStatus, paused bool, now time.Time) {
 	switch {
-	case paused && st.Since == nil:
-		st.Since = new(metav1.NewTime(now.Truncate(time.Second)))
-	case !paused && st.Since != nil:
-		st.Seconds = int64(pausedFor(*st, now) / time.Second)
-		st.Since = nil
+	case paused && st.StartTime == nil:
+		st.StartTime = new(metav1.NewTime(now.Truncate(time.Second)))
+	case !paused && st.StartTime != nil:
+		st.DurationSeconds = int64(pausedFor(*st, now) / time.Second)
+		st.StartTime = nil
 	}
 }
 
 // pausedFor returns the time of all pauses, in whole seconds.
 func pausedFor(st v1alpha1.PauseStatus, now time.Time) time.Duration {
-	total := time.Duration(st.Seconds) * time.Second
-	if st.Since != nil {
+	total := time.Duration(st.DurationSeconds) * time.Second
+	if st.StartTime != nil {
 		// A clock that was set back must not reduce the time that was counted.
-		total += max(0, now.Sub(st.Since.Time)+time.Second-1).Truncate(time.Second)
+		total += max(0, now.Sub(st.StartTime.Time)+time.Second-1).Truncate(time.Second)
 	}
 	return total
 }
@@ -65,17 +65,17 @@ func pausedFor(st v1alpha1.PauseStatus, now time.Time) time.Duration {
 // counts, because then it moves with the clock; the pass that ends the pause sets it. An open question counts as if the answer took all of its
 // time: see Answering.
 func Deadline(run *v1alpha1.MotorRun, p Progress) time.Time {
-	if stopped(run) || run.Status.Paused.Since != nil {
+	if stopped(run) || run.Status.Paused.StartTime != nil {
 		return time.Time{}
 	}
-	return deadline(run, p, time.Duration(run.Status.Paused.Seconds)*time.Second)
+	return deadline(run, p, time.Duration(run.Status.Paused.DurationSeconds)*time.Second)
 }
 
 // Answering returns the progress as it will be when the answer to the open question is used now, or the model answers.
 func (p Progress) Answering(now time.Time) Progress {
 	p.closeOutage(now)
 	if p.Pending != nil {
-		p.Waited += max(0, now.Sub(p.Pending.AskedAt.Time))
+		p.Waited += max(0, now.Sub(p.Pending.AskTime.Time))
 		p.Pending = nil
 	}
 	return p
@@ -85,14 +85,14 @@ func (p Progress) Answering(now time.Time) Progress {
 // whole time for it is added, because a run must not time out between an answer and its use. An answer that came while the run was suspended is
 // used when the run goes on.
 func deadline(run *v1alpha1.MotorRun, p Progress, paused time.Duration) time.Time {
-	budget := time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second
+	budget := time.Duration(run.Spec.Limits.ActiveDeadlineSeconds) * time.Second
 	at := run.CreationTimestamp.Add(budget + p.Waited + paused + outageTime(run, p))
 	if p.Pending != nil {
-		until := p.Pending.ExpiresAt.Time
+		until := p.Pending.ExpirationTime.Time
 		if resumed := resumedAt(run); resumed.After(until) {
 			until = resumed
 		}
-		at = at.Add(until.Sub(p.Pending.AskedAt.Time))
+		at = at.Add(until.Sub(p.Pending.AskTime.Time))
 	}
 	return at
 }

@@ -83,7 +83,7 @@ func TestCountPause(t *testing.T) {
 		CountPause(&st, tt.paused, after(tt.at))
 		again := st
 		CountPause(&again, tt.paused, after(tt.at))
-		if got := pausedFor(st, after(tt.at)); got != tt.counted || (st.Since != nil) != tt.paused || again != st {
+		if got := pausedFor(st, after(tt.at)); got != tt.counted || (st.StartTime != nil) != tt.paused || again != st {
 			t.Errorf("%d: %s counted, %+v", i, got, st)
 		}
 	}
@@ -92,7 +92,7 @@ func TestCountPause(t *testing.T) {
 func TestDeadlineAsTheEngineTellsIt(t *testing.T) {
 	t.Parallel()
 	run := testRun()
-	run.Status.Paused.Seconds = 7
+	run.Status.Paused.DurationSeconds = 7
 	p := Progress{Waited: 5 * sec, Pending: pendingQuestion("q", "Which?", "s", 10*sec)}
 	if got := Deadline(run, p); !got.Equal(after(142 * sec)) {
 		t.Errorf("while a question is open: %s", got)
@@ -103,7 +103,7 @@ func TestDeadlineAsTheEngineTellsIt(t *testing.T) {
 	if got := Deadline(run, Progress{}.Answering(after(13*sec))); !got.Equal(after(107 * sec)) {
 		t.Errorf("without a question: %s", got)
 	}
-	run.Status.Paused.Since = new(metav1.NewTime(t0))
+	run.Status.Paused.StartTime = new(metav1.NewTime(t0))
 	if got := Deadline(run, Progress{}); !got.IsZero() {
 		t.Errorf("in a pause: %s", got)
 	}

@@ -163,7 +163,7 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	p.Unknown = append(p.Unknown, openPrograms(steps, p.Attempt)...)
 	p.InBackground = runsInBackground(steps, p.Attempt)
 	if c := p.Running; c != nil {
-		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), Since: new(metav1.NewTime(c.Since))})
+		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), StartTime: new(metav1.NewTime(c.Since))})
 	}
 	p.LastCalls = lastOf(p.LastCalls, maxLastCalls)
 	p.Unknown = lastOf(p.Unknown, maxUnknownCalls)
@@ -173,10 +173,10 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 // give adds the time for which a question was open at the end of an attempt: no later use of an answer counts it. It reports whether the attempt
 // has ended.
 func (p *Progress) give(run *v1alpha1.MotorRun, attempt int32, open *v1alpha1.PendingInput) bool {
-	if int(attempt) >= len(run.Status.Attempts) || run.Status.Attempts[attempt].FinishedAt == nil {
+	if int(attempt) >= len(run.Status.Attempts) || run.Status.Attempts[attempt].CompletionTime == nil {
 		return false
 	}
-	p.Waited += max(0, run.Status.Attempts[attempt].FinishedAt.Sub(open.AskedAt.Time))
+	p.Waited += max(0, run.Status.Attempts[attempt].CompletionTime.Sub(open.AskTime.Time))
 	return true
 }
 
@@ -201,7 +201,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 	addUsage(&p.Usage, s.Spec.Usage)
 	addUsage(&p.Usage, s.Spec.FailedUsage)
-	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond
+	p.Model += time.Duration(s.Spec.ModelMilliseconds) * time.Millisecond
 	if current {
 		addUsage(&p.AttemptUsage, s.Spec.Usage)
 		addUsage(&p.AttemptUsage, s.Spec.FailedUsage)
@@ -255,7 +255,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	if current {
 		p.Accepted = p.acceptedBy(run, s)
 	}
-	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
+	p.Tool += time.Duration(s.Status.ToolMilliseconds) * time.Millisecond
 	p.addRequests(run, s)
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
@@ -368,7 +368,7 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 	}
 	p.Calls = append(p.Calls, RecordedCall{c, r})
 	p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{
-		ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMs: r.DurationMs,
+		ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMilliseconds: r.DurationMilliseconds,
 		Head: CutEncoded(Cut(r.Output, maxHead), maxHead),
 	})
 }

@@ -20,8 +20,8 @@ import (
 
 func pendingQuestion(id, question, step string, asked time.Duration) *v1alpha1.PendingInput {
 	return &v1alpha1.PendingInput{
-		ID: id, Kind: v1alpha1.InputQuestion, Title: question, Question: question, Options: []string{}, Step: step,
-		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
+		ID: id, Kind: v1alpha1.InputQuestion, Title: question, Question: question, Options: []string{}, StepName: step,
+		AskTime: metav1.NewTime(after(asked)), ExpirationTime: metav1.NewTime(after(asked + 30*time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 }
 
@@ -34,7 +34,7 @@ func askedQuestions(ids ...string) map[string]v1alpha1.StepAsk {
 }
 
 func head(id, tool string, ok bool, ms int64, output string) v1alpha1.CallHead {
-	h := v1alpha1.CallHead{ID: id, Tool: tool, OK: ok, DurationMs: ms, Head: output}
+	h := v1alpha1.CallHead{ID: id, Tool: tool, OK: ok, DurationMilliseconds: ms, Head: output}
 	if !ok {
 		h.ErrorCode = "exit_1"
 	}
@@ -44,7 +44,7 @@ func head(id, tool string, ok bool, ms int64, output string) v1alpha1.CallHead {
 func TestReadJournal(t *testing.T) {
 	t.Parallel()
 	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
-	verified := &v1alpha1.StepSandbox{PodUID: "uid", IsolationTries: 3, IsolationMs: 5}
+	verified := &v1alpha1.StepSandbox{PodUID: "uid", IsolationTries: 3, IsolationMilliseconds: 5}
 	tests := map[string]struct {
 		steps []v1alpha1.MotorStep
 		want  Progress
@@ -53,7 +53,7 @@ func TestReadJournal(t *testing.T) {
 		"calls in flight": {
 			[]v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 5, "out"), call("read", "{}"))},
 			Progress{Turns: 1, ToolCalls: 1, Tool: 5 * time.Millisecond, LastCalls: []v1alpha1.CallHead{
-				head("a0-s1-c0", "bash", true, 5, "out"), {ID: "a0-s1-c1", Tool: "read", Since: new(metav1.NewTime(after(11 * time.Second)))},
+				head("a0-s1-c0", "bash", true, 5, "out"), {ID: "a0-s1-c1", Tool: "read", StartTime: new(metav1.NewTime(after(11 * time.Second)))},
 			}},
 		},
 		"sums over all turns": {
@@ -84,7 +84,7 @@ func TestReadJournal(t *testing.T) {
 		"a question before other calls are done": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), call("bash", "{}"))},
 			Progress{
-				Turns: 1, LastCalls: []v1alpha1.CallHead{{ID: "a0-s1-c1", Tool: "bash", Since: new(metav1.NewTime(after(10 * time.Second)))}},
+				Turns: 1, LastCalls: []v1alpha1.CallHead{{ID: "a0-s1-c1", Tool: "bash", StartTime: new(metav1.NewTime(after(10 * time.Second)))}},
 			},
 		},
 		"a question after the other calls": {
@@ -300,7 +300,7 @@ func TestReadJournalNamesTheCallThatRuns(t *testing.T) {
 	if diff := cmp.Diff(want, p.Running); diff != "" {
 		t.Errorf("running (-want +got):\n%s", diff)
 	}
-	if got := p.LastCalls[len(p.LastCalls)-1]; got.ID != want.ID || got.Since == nil || !got.Since.Equal(&metav1.Time{Time: since}) || got.OK {
+	if got := p.LastCalls[len(p.LastCalls)-1]; got.ID != want.ID || got.StartTime == nil || !got.StartTime.Equal(&metav1.Time{Time: since}) || got.OK {
 		t.Errorf("the last call is %+v", got)
 	}
 	text := "step 2: bash (a0-s2-c1), since " + since.UTC().Format(time.RFC3339)

@@ -65,7 +65,7 @@ func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
 		}
 	}
 	run.Spec.Cancel = r.IntN(10) == 0
-	run.Spec.Limits = v1alpha1.RunLimits{TimeoutSeconds: r.Int32N(300), AwaitingInputSeconds: r.Int32N(100), ApprovalSeconds: r.Int32N(100)}
+	run.Spec.Limits = v1alpha1.RunLimits{ActiveDeadlineSeconds: r.Int32N(300), InputDeadlineSeconds: r.Int32N(100), ApprovalDeadlineSeconds: r.Int32N(100)}
 	o := Observation{Run: run, Progress: ReadJournal(run, steps), SandboxGone: r.IntN(10) == 0, SandboxStartTimeout: time.Duration(r.IntN(100)) * sec}
 	if r.IntN(3) > 0 {
 		o.Sandbox = &sandbox.State{Phase: sandbox.Phase(r.IntN(4)), Reason: "Any", FinishedAt: after(time.Duration(r.IntN(400)) * sec)}

@@ -68,7 +68,7 @@ func NeededBy(run *v1alpha1.MotorRun, runs []v1alpha1.MotorRun) string {
 		if hasFinished(r) || !r.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if slices.ContainsFunc(r.Spec.Files, func(f v1alpha1.InputFile) bool { return f.ArtifactRef != nil && f.ArtifactRef.Run == run.Name }) {
+		if slices.ContainsFunc(r.Spec.Files, func(f v1alpha1.InputFile) bool { return f.ArtifactRef != nil && f.ArtifactRef.RunName == run.Name }) {
 			return r.Name
 		}
 	}
@@ -126,8 +126,8 @@ func kept(run *v1alpha1.MotorRun, keep v1alpha1.Retention) time.Duration {
 }
 
 func finishedAt(run *v1alpha1.MotorRun) time.Time {
-	if run.Status.FinishedAt == nil {
+	if run.Status.CompletionTime == nil {
 		return time.Time{}
 	}
-	return run.Status.FinishedAt.Time
+	return run.Status.CompletionTime.Time
 }

@@ -16,7 +16,7 @@ import (
 // endedRun returns a run that finished so long after t0.
 func endedRun(name string, at time.Duration, options ...runOption) v1alpha1.MotorRun {
 	run := queueRun(name, 0, append([]runOption{over}, options...)...)
-	run.Status.FinishedAt = new(metav1.NewTime(after(at)))
+	run.Status.CompletionTime = new(metav1.NewTime(after(at)))
 	return run
 }
 
@@ -121,7 +121,7 @@ func TestSurplus(t *testing.T) {
 func TestRemoveAtWhereTheArchiveIsRequired(t *testing.T) {
 	t.Parallel()
 	run := *testRun()
-	run.Status.FinishedAt, run.Spec.TTLSecondsAfterFinished = new(metav1.NewTime(after(0))), new(int32(60))
+	run.Status.CompletionTime, run.Spec.TTLSecondsAfterFinished = new(metav1.NewTime(after(0))), new(int32(60))
 	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, Archiving{Wait: time.Second, Required: true}); !got.IsZero() {
 		t.Errorf("without an archive it goes at %s", got)
 	}
@@ -137,11 +137,11 @@ func TestNeededBy(t *testing.T) {
 	from := endedRun("from", 0)
 	given := func(name string, options ...runOption) v1alpha1.MotorRun {
 		r := queueRun(name, time.Second, options...)
-		r.Spec.Files = []v1alpha1.InputFile{{Path: "in"}, {Path: "a", ArtifactRef: &v1alpha1.ArtifactRef{Run: "from", Path: "a"}}}
+		r.Spec.Files = []v1alpha1.InputFile{{Path: "in"}, {Path: "a", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "from", Path: "a"}}}
 		return r
 	}
 	other := given("other")
-	other.Spec.Files[1].ArtifactRef.Run = "elsewhere"
+	other.Spec.Files[1].ArtifactRef.RunName = "elsewhere"
 	going := given("going")
 	going.DeletionTimestamp = new(metav1.NewTime(after(time.Minute)))
 	for name, tt := range map[string]struct {

@@ -18,7 +18,7 @@ func Shown(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk) *
 		return nil
 	}
 	p := &v1alpha1.PendingInput{
-		ID: a.ID, Kind: a.Kind, Step: s.Name, AskedAt: a.AskedAt, ExpiresAt: a.ExpiresAt, OnTimeout: a.OnTimeout,
+		ID: a.ID, Kind: a.Kind, StepName: s.Name, AskTime: a.AskTime, ExpirationTime: a.ExpirationTime, OnTimeout: a.OnTimeout,
 	}
 	switch a.Kind {
 	case v1alpha1.InputQuestion:
@@ -66,14 +66,14 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 	for i := range s.Status.Unknown {
 		// The time of an execution that was broken off is in no result.
 		u := &s.Status.Unknown[i]
-		if r := resultOf(s, u.CallID); r != nil && u.FoundAt.Add(tookOf(r)).After(at) {
-			at = u.FoundAt.Add(tookOf(r))
+		if r := resultOf(s, u.CallID); r != nil && u.DetectionTime.Add(tookOf(r)).After(at) {
+			at = u.DetectionTime.Add(tookOf(r))
 		}
 	}
 	for _, a := range s.Status.Asks {
 		// The time for an approval is in no result before the call has one.
-		if a.ClosedAt.After(at) {
-			at = a.ClosedAt.Time
+		if a.CloseTime.After(at) {
+			at = a.CloseTime.Time
 		}
 	}
 	return at.Add(time.Second - 1).Truncate(time.Second)
@@ -81,7 +81,7 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 
 // tookOf returns how long a call took, including the time of a person's decision about it.
 func tookOf(r *v1alpha1.ToolResult) time.Duration {
-	return time.Duration(r.DurationMs+r.WaitedMs) * time.Millisecond
+	return time.Duration(r.DurationMilliseconds+r.WaitedMilliseconds) * time.Millisecond
 }
 
 // lastUnknown returns the last execution of the call whose end was not observed, nil if there is none.
@@ -106,7 +106,7 @@ func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1al
 		"The sandbox's tool server ended in the middle of the call %s, between %s and %s. The call may have done all of its work, a "+
 			"part, or nothing. Find out which, and answer %s to have it made again, %s to go on as if it had succeeded, or %s to go on "+
 			"without it. Any other text counts as %s and is shown to the model.%s",
-		what, notBefore(s, a).UTC().Format(time.RFC3339), a.AskedAt.UTC().Format(time.RFC3339), v1alpha1.UnknownRetry, v1alpha1.UnknownDone, v1alpha1.UnknownSkip, v1alpha1.UnknownSkip, check),
+		what, notBefore(s, a).UTC().Format(time.RFC3339), a.AskTime.UTC().Format(time.RFC3339), v1alpha1.UnknownRetry, v1alpha1.UnknownDone, v1alpha1.UnknownSkip, v1alpha1.UnknownSkip, check),
 		toolapi.MaxQuestion)
 	p.Options = []string{v1alpha1.UnknownRetry, v1alpha1.UnknownSkip, v1alpha1.UnknownDone}
 }
@@ -124,18 +124,18 @@ func callText(tool, arguments string) string {
 func notBefore(s *v1alpha1.MotorStep, open *v1alpha1.StepAsk) time.Time {
 	at := s.CreationTimestamp.Time
 	for _, a := range s.Status.Asks {
-		if a.ID != open.ID && a.ClosedAt.After(at) {
-			at = a.ClosedAt.Time
+		if a.ID != open.ID && a.CloseTime.After(at) {
+			at = a.CloseTime.Time
 		}
 	}
 	for i := range s.Status.Unknown {
-		if u := &s.Status.Unknown[i]; u.Execution != open.Execution && u.FoundAt.After(at) {
-			at = u.FoundAt.Time
+		if u := &s.Status.Unknown[i]; u.Execution != open.Execution && u.DetectionTime.After(at) {
+			at = u.DetectionTime.Time
 		}
 	}
-	if at.After(open.AskedAt.Time) {
+	if at.After(open.AskTime.Time) {
 		// The API server's clock and the manager's are not the same.
-		return open.AskedAt.Time
+		return open.AskTime.Time
 	}
 	return at
 }

@@ -22,16 +22,16 @@ func PinSkill(run *v1alpha1.MotorRun, s *v1alpha1.Skill, revisions []v1alpha1.Sk
 	case s.Status.ObservedGeneration != s.Generation:
 		return nil, mayStart(v1alpha1.ReasonSkillNotApproved, "The operator has not looked at the Skill %s since it was changed. The run starts when it has.", s.Name)
 	}
-	own := slices.DeleteFunc(slices.Clone(revisions), func(r v1alpha1.SkillRevision) bool { return r.Spec.Skill != s.Name || !skill.Sound(&r) })
+	own := slices.DeleteFunc(slices.Clone(revisions), func(r v1alpha1.SkillRevision) bool { return r.Spec.SkillName != s.Name || !skill.Sound(&r) })
 	v := skill.Decide(skill.Observation{Revisions: own, Spec: &s.Spec, Status: &s.Status, Now: now})
 	rev := wantedRevision(run, v, own)
 	switch {
-	case rev == nil && ref.Revision != "":
-		return nil, mayStart(v1alpha1.ReasonSkillNotFound, "The Skill %s has no SkillRevision %s. The run starts when it has.", s.Name, ref.Revision)
+	case rev == nil && ref.RevisionName != "":
+		return nil, mayStart(v1alpha1.ReasonSkillNotFound, "The Skill %s has no SkillRevision %s. The run starts when it has.", s.Name, ref.RevisionName)
 	case rev == nil:
 		return nil, mayStart(v1alpha1.ReasonSkillNotFound, "The Skill %s has no files yet. The run starts when it has.", s.Name)
 	}
-	pinned := &v1alpha1.RunSkill{Name: s.Name, Revision: rev.Name, ContentHash: rev.Spec.ContentHash}
+	pinned := &v1alpha1.RunSkill{Name: s.Name, RevisionName: rev.Name, ContentHash: rev.Spec.ContentHash}
 	switch {
 	case run.Spec.SkillReview:
 		return pinned, nil
@@ -49,7 +49,7 @@ func mayStart(reason, format string, args ...any) *Refusal {
 // wantedRevision returns the revision that the run means: the one that it names, or else the approved one. If the skill is not approved, and for a
 // review, it is the newest.
 func wantedRevision(run *v1alpha1.MotorRun, v skill.Verdict, own []v1alpha1.SkillRevision) *v1alpha1.SkillRevision {
-	switch name := run.Spec.SkillRef.Revision; {
+	switch name := run.Spec.SkillRef.RevisionName; {
 	case name != "":
 		i := slices.IndexFunc(own, func(r v1alpha1.SkillRevision) bool { return r.Name == name })
 		if i < 0 {
@@ -91,8 +91,8 @@ func pinApproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, pinned *v1alpha1.Run
 func pinUnapproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, v skill.Verdict, pinned *v1alpha1.RunSkill) (*v1alpha1.RunSkill, *Refusal) {
 	// A run that narrows an approved skill looks just like one that uses the files as they are. If a person has decided about the skill, the first
 	// must not silently become the second when the approval ends.
-	if len(run.Spec.Tools) == 0 || s.Spec.Approval != nil && run.Spec.SkillRef.Revision == "" {
-		return nil, refuseUnapproved(s, v, pinned.Revision)
+	if len(run.Spec.Tools) == 0 || s.Spec.Approval != nil && run.Spec.SkillRef.RevisionName == "" {
+		return nil, refuseUnapproved(s, v, pinned.RevisionName)
 	}
 	if len(s.Spec.Policy.Inputs) > 0 {
 		pinned.Policy = &v1alpha1.SkillPolicy{Inputs: s.Spec.Policy.DeepCopy().Inputs}
@@ -108,7 +108,7 @@ func pinUnapproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, v skill.Verdict, p
 
 // refuseUnapproved returns the refusal of a run that does not declare that it uses the files without the policy.
 func refuseUnapproved(s *v1alpha1.Skill, v skill.Verdict, revision string) *Refusal {
-	const advice = "Create another run when it is approved, or one with spec.tools and skillRef.revision: that has the files, and nothing of the policy."
+	const advice = "Create another run when it is approved, or one with spec.tools and skillRef.revisionName: that has the files, and nothing of the policy."
 	switch {
 	case v.Approved != nil:
 		return finalRefusal(v1alpha1.ReasonSkillNotApproved, "The revision %s of the skill %s is not the one that was approved, which is %s. %s",

@@ -26,7 +26,7 @@ func skillRevision(letter string, created time.Duration) v1alpha1.SkillRevision 
 	files := skill.Listed([]skill.File{{Path: skill.ManifestName, Content: []byte(letter)}})
 	return v1alpha1.SkillRevision{
 		ObjectMeta: metav1.ObjectMeta{Name: "mail-" + letter, CreationTimestamp: metav1.NewTime(after(created))},
-		Spec:       v1alpha1.SkillRevisionSpec{Skill: "mail", ContentHash: skill.HashOf(files), Files: files},
+		Spec:       v1alpha1.SkillRevisionSpec{SkillName: "mail", ContentHash: skill.HashOf(files), Files: files},
 	}
 }
 
@@ -72,43 +72,43 @@ func TestPinSkill(t *testing.T) {
 	policy := skillPolicy()
 	inputs := &v1alpha1.SkillPolicy{Inputs: policy.Inputs}
 	deps := &v1alpha1.SkillDependencies{Pip: []string{"requests==2.32.3"}}
-	archive := &v1alpha1.PackageArchive{ConfigMaps: []string{"p-0"}, SHA256: strings.Repeat("0", 64)}
-	approved := v1alpha1.RunSkill{Revision: "mail-a", PolicyHash: skill.PolicyHash(&policy), Approved: true, Policy: &policy}
+	archive := &v1alpha1.PackageArchive{ConfigMapNames: []string{"p-0"}, SHA256: strings.Repeat("0", 64)}
+	approved := v1alpha1.RunSkill{RevisionName: "mail-a", PolicyHash: skill.PolicyHash(&policy), Approved: true, Policy: &policy}
 	for name, tt := range map[string]struct {
 		change func(*skillWorld)
 		want   v1alpha1.RunSkill
 	}{
 		"approved":              {func(*skillWorld) {}, approved},
-		"approved by name":      {func(w *skillWorld) { w.run.Spec.SkillRef.Revision = "mail-a" }, approved},
+		"approved by name":      {func(w *skillWorld) { w.run.Spec.SkillRef.RevisionName = "mail-a" }, approved},
 		"approved and narrowed": {func(w *skillWorld) { w.run.Spec.Tools = []v1alpha1.ToolName{"read", "ask_user"} }, approved},
 		"another revision, with tools": {func(w *skillWorld) {
-			w.run.Spec.SkillRef.Revision, w.run.Spec.Tools = "mail-b", []v1alpha1.ToolName{"write"}
-		}, v1alpha1.RunSkill{Revision: "mail-b", Policy: inputs}},
+			w.run.Spec.SkillRef.RevisionName, w.run.Spec.Tools = "mail-b", []v1alpha1.ToolName{"write"}
+		}, v1alpha1.RunSkill{RevisionName: "mail-b", Policy: inputs}},
 		"not approved, with tools": {func(w *skillWorld) {
 			w.skill.Spec.Approval, w.run.Spec.Tools = nil, []v1alpha1.ToolName{"write"}
-		}, v1alpha1.RunSkill{Revision: "mail-b", Policy: inputs}},
+		}, v1alpha1.RunSkill{RevisionName: "mail-b", Policy: inputs}},
 		"policy changed, with tools and more": {func(w *skillWorld) {
 			w.skill.Spec.Policy.Tools, w.run.Spec.Tools, w.run.Spec.Domains = nil, []v1alpha1.ToolName{"write"}, []v1alpha1.Domain{"other.dev"}
-			w.run.Spec.SkillRef.Revision = "mail-b"
-		}, v1alpha1.RunSkill{Revision: "mail-b", Policy: inputs}},
+			w.run.Spec.SkillRef.RevisionName = "mail-b"
+		}, v1alpha1.RunSkill{RevisionName: "mail-b", Policy: inputs}},
 		"not approved, no inputs": {func(w *skillWorld) {
 			w.skill.Spec, w.run.Spec.Inputs, w.run.Spec.Tools = v1alpha1.SkillSpec{}, nil, []v1alpha1.ToolName{"write"}
-		}, v1alpha1.RunSkill{Revision: "mail-b"}},
-		"a review": {func(w *skillWorld) { w.run.Spec.SkillReview, w.run.Spec.Inputs = true, nil }, v1alpha1.RunSkill{Revision: "mail-b"}},
+		}, v1alpha1.RunSkill{RevisionName: "mail-b"}},
+		"a review": {func(w *skillWorld) { w.run.Spec.SkillReview, w.run.Spec.Inputs = true, nil }, v1alpha1.RunSkill{RevisionName: "mail-b"}},
 		"a review of what is revoked": {func(w *skillWorld) {
-			w.run.Spec.SkillReview, w.run.Spec.SkillRef.Revision, w.skill.Spec.Approval.Decision = true, "mail-a", v1alpha1.SkillDecisionRevoked
-		}, v1alpha1.RunSkill{Revision: "mail-a"}},
+			w.run.Spec.SkillReview, w.run.Spec.SkillRef.RevisionName, w.skill.Spec.Approval.Decision = true, "mail-a", v1alpha1.SkillDecisionRevoked
+		}, v1alpha1.RunSkill{RevisionName: "mail-a"}},
 		"with packages": {func(w *skillWorld) {
 			w.policy(func(p *v1alpha1.SkillPolicy) { *p = v1alpha1.SkillPolicy{Inputs: policy.Inputs, Dependencies: deps} })
 			w.skill.Status.Packages = &v1alpha1.SkillPackages{Archive: archive}
 		}, v1alpha1.RunSkill{
-			Revision: "mail-a", Approved: true, Packages: archive, Policy: &v1alpha1.SkillPolicy{Inputs: policy.Inputs, Dependencies: deps},
+			RevisionName: "mail-a", Approved: true, Packages: archive, Policy: &v1alpha1.SkillPolicy{Inputs: policy.Inputs, Dependencies: deps},
 			PolicyHash: skill.PolicyHash(&v1alpha1.SkillPolicy{Inputs: policy.Inputs, Dependencies: deps}),
 		}},
 		"an empty policy": {func(w *skillWorld) {
 			w.run.Spec.Inputs = nil
 			w.policy(func(p *v1alpha1.SkillPolicy) { *p = v1alpha1.SkillPolicy{} })
-		}, v1alpha1.RunSkill{Revision: "mail-a", Approved: true, Policy: &v1alpha1.SkillPolicy{}, PolicyHash: skill.PolicyHash(nil)}},
+		}, v1alpha1.RunSkill{RevisionName: "mail-a", Approved: true, Policy: &v1alpha1.SkillPolicy{}, PolicyHash: skill.PolicyHash(nil)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestPinSkill(t *testing.T) {
 			got, refusal := w.pin()
 			tt.want.Name = "mail"
 			for _, r := range w.revisions {
-				if r.Name == tt.want.Revision {
+				if r.Name == tt.want.RevisionName {
 					tt.want.ContentHash = r.Spec.ContentHash
 				}
 			}
@@ -155,18 +155,18 @@ func TestPinSkillRefuses(t *testing.T) {
 		"no Skill":         {func(w *skillWorld) { w.skill = nil }, notFound, false, "There is no Skill mail."},
 		"it is deleted":    {func(w *skillWorld) { w.skill.DeletionTimestamp = new(metav1.NewTime(t0)) }, notFound, false, "There is no Skill mail."},
 		"no revision":      {func(w *skillWorld) { w.revisions, w.skill.Spec.Approval = nil, nil }, notFound, false, "The Skill mail has no files yet."},
-		"no such revision": {func(w *skillWorld) { w.run.Spec.SkillRef.Revision = "mail-c" }, notFound, false, "has no SkillRevision mail-c."},
+		"no such revision": {func(w *skillWorld) { w.run.Spec.SkillRef.RevisionName = "mail-c" }, notFound, false, "has no SkillRevision mail-c."},
 		"another skill's": {func(w *skillWorld) {
-			w.run.Spec.SkillRef.Revision, w.revisions[0].Spec.Skill = "mail-b", "other"
+			w.run.Spec.SkillRef.RevisionName, w.revisions[0].Spec.SkillName = "mail-b", "other"
 		}, notFound, false, "has no SkillRevision mail-b."},
 		"a revision that is not what it says": {func(w *skillWorld) {
-			w.run.Spec.SkillRef.Revision, w.revisions[0].Spec.Files = "mail-b", w.revisions[1].Spec.Files
+			w.run.Spec.SkillRef.RevisionName, w.revisions[0].Spec.Files = "mail-b", w.revisions[1].Spec.Files
 		}, notFound, false, "has no SkillRevision mail-b."},
 		"the status is old":          {func(w *skillWorld) { w.skill.Generation++ }, notApproved, false, "has not looked at the Skill mail since it was changed."},
 		"the status does not know":   {func(w *skillWorld) { w.skill.Status.State = v1alpha1.SkillReviewed }, notApproved, false, "the operator has not said so yet."},
 		"nobody approved":            {func(w *skillWorld) { w.skill.Spec.Approval = nil }, notApproved, true, "The skill mail is not approved (PendingReview). Create another run when it is approved, or one with spec.tools"},
 		"the status lies":            {func(w *skillWorld) { w.skill.Spec.Policy.Tools = nil }, notApproved, true, "The skill mail is not approved (NeedsReapproval). "},
-		"approved for another skill": {func(w *skillWorld) { w.revisions[1].Spec.Skill = "other" }, notApproved, true, "(NeedsReapproval)"},
+		"approved for another skill": {func(w *skillWorld) { w.revisions[1].Spec.SkillName = "other" }, notApproved, true, "(NeedsReapproval)"},
 		"approved what is forged":    {func(w *skillWorld) { w.revisions[1].Spec.Files = w.revisions[0].Spec.Files }, notApproved, true, "(NeedsReapproval)"},
 		"revoked":                    {func(w *skillWorld) { w.skill.Spec.Approval.Decision = v1alpha1.SkillDecisionRevoked }, notApproved, true, "(Revoked)"},
 		"narrowed, and revoked": {func(w *skillWorld) {
@@ -175,15 +175,15 @@ func TestPinSkillRefuses(t *testing.T) {
 		"narrowed, and the policy changed": {func(w *skillWorld) {
 			w.run.Spec.Tools, w.skill.Spec.Policy.Tools = []v1alpha1.ToolName{"read"}, nil
 		}, notApproved, true, "or one with spec.tools and skillRef.revision"},
-		"its time is over": {func(w *skillWorld) { w.skill.Spec.Approval.ExpiresAt = new(metav1.NewTime(w.now)) }, notApproved, true, "The approval ended at"},
+		"its time is over": {func(w *skillWorld) { w.skill.Spec.Approval.ExpirationTime = new(metav1.NewTime(w.now)) }, notApproved, true, "The approval ended at"},
 		"the source drifted": {func(w *skillWorld) {
 			w.skill.Spec.Source = &v1alpha1.SkillSource{}
 			w.skill.Status.Source = &v1alpha1.SkillSourceStatus{ContentHash: w.revisions[0].Spec.ContentHash}
 			w.skill.Status.Approved = &v1alpha1.ApprovedRevision{
-				Revision: "mail-a", ContentHash: w.skill.Spec.Approval.ContentHash, PolicyHash: w.skill.Spec.Approval.PolicyHash, SourceHash: w.skill.Spec.Approval.ContentHash,
+				RevisionName: "mail-a", ContentHash: w.skill.Spec.Approval.ContentHash, PolicyHash: w.skill.Spec.Approval.PolicyHash, SourceHash: w.skill.Spec.Approval.ContentHash,
 			}
 		}, notApproved, true, "(SKILL.md changed)"},
-		"not the approved one": {func(w *skillWorld) { w.run.Spec.SkillRef.Revision = "mail-b" }, notApproved, true, "mail-b of the skill mail is not the one that was approved, which is mail-a."},
+		"not the approved one": {func(w *skillWorld) { w.run.Spec.SkillRef.RevisionName = "mail-b" }, notApproved, true, "mail-b of the skill mail is not the one that was approved, which is mail-a."},
 		"not read yet": {func(w *skillWorld) {
 			w.skill.Spec.Source, w.skill.Spec.Approval.ContentHash = &v1alpha1.SkillSource{}, "sha256:x"
 		}, notApproved, false, "was not read yet."},
@@ -213,7 +213,7 @@ func TestPinSkillRefuses(t *testing.T) {
 		}, input, true, `spec.inputs[1] (count): "x" is no integer`},
 		"packages missing": {func(w *skillWorld) {
 			w.policy(func(p *v1alpha1.SkillPolicy) { p.Dependencies = &v1alpha1.SkillDependencies{Apt: []string{"jq=1.7"}} })
-			w.skill.Status.Packages = &v1alpha1.SkillPackages{Hash: "sha256:x", Run: "r"}
+			w.skill.Status.Packages = &v1alpha1.SkillPackages{Hash: "sha256:x", RunName: "r"}
 		}, v1alpha1.ReasonSkillPackagesMissing, false, "The packages of the skill mail are not installed yet."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func fullSkills() *v1alpha1.SkillsResult {
 	r := &v1alpha1.SkillsResult{}
 	for i := range 16 {
 		name := fmt.Sprintf("%s%02d", strings.Repeat("s", 62), i)
-		r.Updated = append(r.Updated, v1alpha1.ProposedSkill{Name: name, Revision: name + "-0123456789ab", ChangedFiles: 256, DeletedFiles: 256})
+		r.Updated = append(r.Updated, v1alpha1.ProposedSkill{Name: name, RevisionName: name + "-0123456789ab", ChangedFiles: 256, DeletedFiles: 256})
 		r.Rejected = append(r.Rejected, v1alpha1.RejectedSkill{Path: fmt.Sprintf("skills/%02d%s", i, strings.Repeat("<", 247)), Message: strings.Repeat("\"", 512)})
 	}
 	return r
@@ -31,7 +31,7 @@ func TestShowSkills(t *testing.T) {
 		t.Errorf("of nothing it shows %+v", r)
 	}
 	few := &v1alpha1.SkillsResult{
-		Created:  []v1alpha1.ProposedSkill{{Name: "a", Revision: "a-1"}},
+		Created:  []v1alpha1.ProposedSkill{{Name: "a", RevisionName: "a-1"}},
 		Rejected: []v1alpha1.RejectedSkill{{Path: ".", Message: strings.Repeat("m", 512)}},
 	}
 	if diff := cmp.Diff(few, ShowSkills(few)); diff != "" {
@@ -78,13 +78,13 @@ func TestProgressHasTheLastSkills(t *testing.T) {
 func TestFitWithSkills(t *testing.T) {
 	t.Parallel()
 	st, at := fullStatus(), new(metav1.NewTime(t0))
-	st.PendingInput, st.FinishedAt = nil, at
+	st.PendingInput, st.CompletionTime = nil, at
 	last := &st.Attempts[9]
-	last.FinishedAt, last.Failure = at, new(*st.Attempts[8].Failure)
+	last.CompletionTime, last.Failure = at, new(*st.Attempts[8].Failure)
 	long := CutEncoded(strings.Repeat("<", 10_000), 8192)
 	st.Result = &v1alpha1.RunResult{
 		Artifacts: st.Artifacts, ArtifactsOmitted: 3, Summary: long, Partial: CutEncoded(long, 4096), Skills: ShowSkills(fullSkills()),
-		Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40},
+		Stats: v1alpha1.RunStats{DurationMilliseconds: 1 << 40, Tokens: 1 << 40},
 	}
 	st.Artifacts = nil
 	Fit(st)

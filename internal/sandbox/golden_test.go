@@ -28,7 +28,7 @@ func testRun(change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 		Spec: v1alpha1.MotorRunSpec{
 			Task:        "count the words",
 			MaxAttempts: 3,
-			Limits:      v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800},
+			Limits:      v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 1800, RetryDeadlineSeconds: 1800},
 		},
 	}
 	for _, c := range change {
@@ -64,7 +64,7 @@ func golden(t *testing.T, file string, o any) {
 
 func customRun(run *v1alpha1.MotorRun) {
 	run.Spec.MaxAttempts = 8
-	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: 86400, AwaitingInputSeconds: 86400, RetryWindowSeconds: 86400}
+	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 50, ActiveDeadlineSeconds: 86400, InputDeadlineSeconds: 86400, RetryDeadlineSeconds: 86400}
 	run.Spec.Sandbox = &v1alpha1.RunSandbox{
 		RuntimeClassName: new("gvisor"),
 		Resources: v1alpha1.SandboxResources{
@@ -153,19 +153,19 @@ func TestDeadline(t *testing.T) {
 		limits   v1alpha1.RunLimits
 		want     int64
 	}{
-		"defaults":    {3, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 3*21*1800},
-		"one attempt": {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 21*1800},
-		"none":        {0, v1alpha1.RunLimits{MaxIterations: 1, TimeoutSeconds: 1, AwaitingInputSeconds: 1}, day + 2},
-		"approvals":   {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900}, day + 600 + 21*1800 + 20*2*8*900},
-		"most":        {10, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: 30 * day, RetryWindowSeconds: 30 * day, ApprovalSeconds: 30 * day}, math.MaxInt32},
-		"long":        {8, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: day, RetryWindowSeconds: day}, (2 + 8*51) * day},
+		"defaults":    {3, v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 1800, RetryDeadlineSeconds: 1800}, day + 600 + 3*21*1800},
+		"one attempt": {1, v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 1800, RetryDeadlineSeconds: 1800}, day + 600 + 21*1800},
+		"none":        {0, v1alpha1.RunLimits{MaxIterations: 1, ActiveDeadlineSeconds: 1, InputDeadlineSeconds: 1}, day + 2},
+		"approvals":   {1, v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 1800, RetryDeadlineSeconds: 1800, ApprovalDeadlineSeconds: 900}, day + 600 + 21*1800 + 20*2*8*900},
+		"most":        {10, v1alpha1.RunLimits{MaxIterations: 50, ActiveDeadlineSeconds: day, InputDeadlineSeconds: 30 * day, RetryDeadlineSeconds: 30 * day, ApprovalDeadlineSeconds: 30 * day}, math.MaxInt32},
+		"long":        {8, v1alpha1.RunLimits{MaxIterations: 50, ActiveDeadlineSeconds: day, InputDeadlineSeconds: day, RetryDeadlineSeconds: day}, (2 + 8*51) * day},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := Pod(testRun(func(run *v1alpha1.MotorRun) {
 				run.Spec.MaxAttempts, run.Spec.Limits = tt.attempts, tt.limits
-				if tt.limits.ApprovalSeconds > 0 {
+				if tt.limits.ApprovalDeadlineSeconds > 0 {
 					run.Spec.Approval = &v1alpha1.RunApproval{}
 				}
 			}), testConfig())

@@ -38,7 +38,7 @@ func currentAttempt(run *v1alpha1.MotorRun) int32 {
 
 // CurrentPodName returns the name of the Pod that the run has, or is to get.
 func CurrentPodName(run *v1alpha1.MotorRun) string {
-	if sb := run.Status.Sandbox; sb != nil && sb.CreatedAt != nil {
+	if sb := run.Status.Sandbox; sb != nil && sb.CreationTime != nil {
 		return sb.PodName
 	}
 	return PodName(run, currentAttempt(run))

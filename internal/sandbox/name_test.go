@@ -42,11 +42,11 @@ func TestCurrentPodName(t *testing.T) {
 	}
 	run.Status.Attempts = []v1alpha1.AttemptStatus{{}, {Index: 1}, {Index: 2}}
 	// The Pod of the earlier attempt that failed is retained for the next one.
-	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: PodName(run, 1), CreatedAt: new(metav1.Now())}
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: PodName(run, 1), CreationTime: new(metav1.Now())}
 	if got := CurrentPodName(run); got != PodName(run, 1) {
 		t.Errorf("kept: %s", got)
 	}
-	run.Status.Sandbox.CreatedAt = nil
+	run.Status.Sandbox.CreationTime = nil
 	if got := CurrentPodName(run); got != PodName(run, 2) {
 		t.Errorf("replaced: %s", got)
 	}

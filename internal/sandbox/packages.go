@@ -52,8 +52,8 @@ func addPackages(pod *corev1.Pod, archive *v1alpha1.PackageArchive, s shape, cfg
 
 // parts returns a volume with a file for each part, named by its position: 0000, 0001 and so on.
 func parts(archive *v1alpha1.PackageArchive) corev1.Volume {
-	sources := make([]corev1.VolumeProjection, 0, len(archive.ConfigMaps))
-	for i, name := range archive.ConfigMaps {
+	sources := make([]corev1.VolumeProjection, 0, len(archive.ConfigMapNames))
+	for i, name := range archive.ConfigMapNames {
 		sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: name},
 			Items:                []corev1.KeyToPath{{Key: contentKey, Path: fmt.Sprintf("%04d", i)}},

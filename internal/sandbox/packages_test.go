@@ -16,7 +16,7 @@ import (
 // withPackages changes a run to use a skill that has packages.
 func withPackages(run *v1alpha1.MotorRun) {
 	run.Status.Skill = &v1alpha1.RunSkill{Name: "count", Packages: &v1alpha1.PackageArchive{
-		ConfigMaps: []string{"count-packages-0123456789ab-0", "count-packages-0123456789ab-1"}, SHA256: strings.Repeat("0a", 32), Size: 1000,
+		ConfigMapNames: []string{"count-packages-0123456789ab-0", "count-packages-0123456789ab-1"}, SHA256: strings.Repeat("0a", 32), Size: 1000,
 	}}
 }
 

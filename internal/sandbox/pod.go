@@ -233,11 +233,11 @@ const pauseSeconds = 24 * 60 * 60
 // call, and a day of suspensions. The deadline is the last wall, for when no manager is left to end the Pod.
 func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
 	l, attempts := run.Spec.Limits, max(1, int64(run.Spec.MaxAttempts))
-	waits := int64(l.AwaitingInputSeconds)
+	waits := int64(l.InputDeadlineSeconds)
 	if run.Spec.Approval != nil || slices.Contains(run.Spec.Tools, toolapi.ToolRequestApproval) {
 		// The calls of the answer, and those of the checks of a finish call in it.
-		waits += 2 * toolapi.MaxCalls * int64(l.ApprovalSeconds)
+		waits += 2 * toolapi.MaxCalls * int64(l.ApprovalDeadlineSeconds)
 	}
 	// A Pod accepts no longer deadline.
-	return min(math.MaxInt32, int64(l.TimeoutSeconds)+pauseSeconds+attempts*(int64(l.MaxIterations)*waits+int64(l.RetryWindowSeconds)))
+	return min(math.MaxInt32, int64(l.ActiveDeadlineSeconds)+pauseSeconds+attempts*(int64(l.MaxIterations)*waits+int64(l.RetryDeadlineSeconds)))
 }

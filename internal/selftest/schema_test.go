@@ -77,7 +77,7 @@ func TestSchemaThatIsTooOldIsNamed(t *testing.T) {
 		want   string
 	}{
 		"this version's":  {func(*testing.T, map[string]any) {}, 200, ""},
-		"a field":         {func(t *testing.T, s map[string]any) { drop(t, s[run], "status.paused.observedUntil") }, 200, "MotorRun.status.paused.observedUntil"},
+		"a field":         {func(t *testing.T, s map[string]any) { drop(t, s[run], "status.paused.observedTime") }, 200, "MotorRun.status.paused.observedTime"},
 		"in a list":       {func(t *testing.T, s map[string]any) { drop(t, s[run], "status.attempts.[].failure") }, 200, "MotorRun.status.attempts[].failure"},
 		"many":            {func(t *testing.T, s map[string]any) { drop(t, s[run], "status"); drop(t, s[run], "spec") }, 200, "MotorRun.spec, MotorRun.status"},
 		"a kind":          {func(_ *testing.T, s map[string]any) { delete(s, "dev.motorcortex.v1alpha1.Skill") }, 200, "lack Skill,"},

@@ -29,7 +29,7 @@ const (
 
 // Facts gathers facts about files by patterns: the hosts and the environment variables that they mention, and the findings that a person
 // should look at. The manifest and the scripts come first if there is more than the bounds allow. The same files yield the same facts, in
-// whatever order they are passed. It does not set reviewedAt.
+// whatever order they are passed. It does not set reviewTime.
 //
 // Patterns find what is written plainly. They do not find names that a script puts together when it runs: only the policy decides what a
 // sandbox may reach.

@@ -191,8 +191,8 @@ func checkBounds(t *testing.T, s v1alpha1.SkillRevisionStatus) {
 			}
 		}
 	}
-	if len(s.Findings) > 64 || s.Omitted < 0 || s.ReviewedAt != nil {
-		t.Errorf("%d findings, %d omitted, at %v", len(s.Findings), s.Omitted, s.ReviewedAt)
+	if len(s.Findings) > 64 || s.Omitted < 0 || s.ReviewTime != nil {
+		t.Errorf("%d findings, %d omitted, at %v", len(s.Findings), s.Omitted, s.ReviewTime)
 	}
 	for _, f := range s.Findings {
 		if f.Kind == "" || f.Line < 0 || f.Message == "" || len(f.Message) > 256 || len(f.Path) > 256 || !utf8.ValidString(f.Message) || strings.ContainsAny(f.Message, "\x00\x1b") {

@@ -40,9 +40,9 @@ func NewestDecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revis
 
 // Summary is a revision as the status of its skill lists it.
 func Summary(r *v1alpha1.SkillRevision) v1alpha1.RevisionSummary {
-	sum := v1alpha1.RevisionSummary{Name: r.Name, ContentHash: r.Spec.ContentHash, CreatedAt: r.CreationTimestamp}
+	sum := v1alpha1.RevisionSummary{Name: r.Name, ContentHash: r.Spec.ContentHash, CreationTime: r.CreationTimestamp}
 	if r.Spec.ExtractedFrom != nil {
-		sum.Run = r.Spec.ExtractedFrom.Run
+		sum.RunName = r.Spec.ExtractedFrom.RunName
 	}
 	return sum
 }
@@ -53,9 +53,9 @@ func isNewer(r *v1alpha1.SkillRevision, than *v1alpha1.RevisionSummary) bool {
 		return true
 	}
 	old := &v1alpha1.SkillRevision{}
-	old.Name, old.CreationTimestamp = than.Name, than.CreatedAt
-	if than.Run != "" {
-		old.Spec.ExtractedFrom = &v1alpha1.ExtractedFrom{Run: than.Run}
+	old.Name, old.CreationTimestamp = than.Name, than.CreationTime
+	if than.RunName != "" {
+		old.Spec.ExtractedFrom = &v1alpha1.ExtractedFrom{RunName: than.RunName}
 	}
 	return CompareAge(r, old) > 0
 }

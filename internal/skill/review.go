@@ -16,7 +16,7 @@ const maxReviewStarts = 2
 
 // IsSetAside reports whether a revision is not to be looked at, because that ended the process as often as may be.
 func IsSetAside(rev *v1alpha1.SkillRevision) bool {
-	return rev.Status.ReviewedAt == nil && rev.Status.ReviewStarts >= maxReviewStarts
+	return rev.Status.ReviewTime == nil && rev.Status.ReviewStarts >= maxReviewStarts
 }
 
 // SetAside describes, for such a revision, the problem and what to do.
@@ -30,7 +30,7 @@ const maxMissing = 32
 
 // ReviewPolicy compares the mentions in the files of a revision, as its status has them, with the grants of a policy.
 func ReviewPolicy(rev *v1alpha1.SkillRevision, p *v1alpha1.SkillPolicy) *v1alpha1.PolicyReview {
-	r := &v1alpha1.PolicyReview{Revision: rev.Name, Findings: int32(len(rev.Status.Findings))}
+	r := &v1alpha1.PolicyReview{RevisionName: rev.Name, Findings: int32(len(rev.Status.Findings))}
 	r.MissingDomains, r.UnusedDomains = reviewDomains(rev.Status.Domains, p.Domains)
 	r.MissingCredentials, r.UnusedCredentials = reviewCredentials(rev.Status.Variables, p.Credentials)
 	r.MissingTools, r.MissingPackages = reviewTools(&rev.Status, p.Tools), reviewPackages(rev.Status.Packages, p.Dependencies)

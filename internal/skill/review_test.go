@@ -34,7 +34,7 @@ func TestReviewPolicy(t *testing.T) {
 		Credentials: []v1alpha1.SkillCredential{{Name: "mail_key"}, {Name: "second_key"}, {Name: "vault_third"}, {Name: "unused_key"}},
 	}
 	want := &v1alpha1.PolicyReview{
-		Revision: "mail-1", MissingDomains: []string{"169.254.169.254", "api.mail.dev:8443", "github.io", "wide.dev"},
+		RevisionName: "mail-1", MissingDomains: []string{"169.254.169.254", "api.mail.dev:8443", "github.io", "wide.dev"},
 		UnusedDomains: []string{"unused.dev", "api.mail.dev:9000", "no domain"}, MissingCredentials: []string{"OTHER"}, UnusedCredentials: []string{"unused_key"}, Findings: 3,
 	}
 	if diff := cmp.Diff(want, ReviewPolicy(rev, policy)); diff != "" {

@@ -165,7 +165,7 @@ func (d *decision) unapproved() Verdict {
 			"%s was rejected: change the files, or approve it after all.", r.Spec.ContentHash)
 	case IsSetAside(r):
 		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewSetAside, "%s", SetAside(r))
-	case r.Status.ReviewedAt == nil:
+	case r.Status.ReviewTime == nil:
 		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewing, "What the files mention is being gathered.")
 	}
 	return d.verdict(v1alpha1.SkillReviewed, v1alpha1.ReasonAwaitingApproval,
@@ -176,14 +176,14 @@ func (d *decision) rejected(r *v1alpha1.SkillRevision) bool { return isRejected(
 
 // approved is the verdict while spec.approval is an approval.
 func (d *decision) approved(a *v1alpha1.SkillApproval) Verdict {
-	if a.ExpiresAt != nil && !d.Now.Before(a.ExpiresAt.Time) {
+	if a.ExpirationTime != nil && !d.Now.Before(a.ExpirationTime.Time) {
 		// The record is removed with it: a person who approves again has seen the current content of the source by then.
 		return d.verdict(v1alpha1.SkillNeedsReapproval, v1alpha1.ReasonApprovalExpired,
-			"The approval ended at %s: approve %s again.", a.ExpiresAt.UTC().Format(time.RFC3339), a.ContentHash)
+			"The approval ended at %s: approve %s again.", a.ExpirationTime.UTC().Format(time.RFC3339), a.ContentHash)
 	}
 	v := d.inForce(a)
-	if a.ExpiresAt != nil {
-		v.WakeAt = a.ExpiresAt.Time
+	if a.ExpirationTime != nil {
+		v.WakeAt = a.ExpirationTime.Time
 	}
 	return v
 }
@@ -211,7 +211,7 @@ func (d *decision) inForce(a *v1alpha1.SkillApproval) Verdict {
 	v := d.verdict(v1alpha1.SkillApproved, v1alpha1.ReasonSkillApproved, "Runs can use the skill.")
 	if c := v.Revision; c != nil && c != r && proposed(c) == 1 && !d.rejected(c) {
 		v.Message = text.CutBytes(fmt.Sprintf("Runs can use the skill as it was approved. The run %s proposes %s: look at the SkillRevision %s, and approve or reject it.",
-			c.Spec.ExtractedFrom.Run, c.Spec.ContentHash, c.Name), maxVerdict)
+			c.Spec.ExtractedFrom.RunName, c.Spec.ContentHash, c.Name), maxVerdict)
 	}
 	v.Approved, v.Record = r, record
 	return v
@@ -237,8 +237,8 @@ func (d *decision) unknown(a *v1alpha1.SkillApproval) Verdict {
 // content that no person has seen into an approved one.
 func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) *v1alpha1.ApprovedRevision {
 	is := &v1alpha1.ApprovedRevision{
-		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, Note: new(a.Note),
-		At: metav1.NewTime(d.Now),
+		RevisionName: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, Note: new(a.Note),
+		ObservedTime: metav1.NewTime(d.Now),
 	}
 	if d.Spec.Source != nil && d.Status.Source != nil {
 		// Not the current content of the source: the approver could not see that.
@@ -246,9 +246,9 @@ func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) 
 	}
 	if was := d.Status.Approved; was != nil {
 		same := *was
-		same.SourceHash, same.At, same.Revision, same.Note = is.SourceHash, is.At, is.Revision, is.Note
+		same.SourceHash, same.ObservedTime, same.RevisionName, same.Note = is.SourceHash, is.ObservedTime, is.RevisionName, is.Note
 		if same == *is && (was.Note == nil || *was.Note == a.Note) {
-			is.SourceHash, is.At = was.SourceHash, was.At
+			is.SourceHash, is.ObservedTime = was.SourceHash, was.ObservedTime
 		}
 	}
 	if d.source == a.ContentHash {

@@ -29,8 +29,8 @@ func hashOf(letter string) string { return HashOf(content(letter)) }
 func revision(letter string, minutes int) v1alpha1.SkillRevision {
 	return v1alpha1.SkillRevision{
 		ObjectMeta: metav1.ObjectMeta{Name: "mail-" + letter, CreationTimestamp: metav1.NewTime(t0.Add(time.Duration(minutes) * time.Minute))},
-		Spec:       v1alpha1.SkillRevisionSpec{Skill: "mail", ContentHash: hashOf(letter), Files: content(letter)},
-		Status:     v1alpha1.SkillRevisionStatus{ReviewedAt: new(metav1.NewTime(t0))},
+		Spec:       v1alpha1.SkillRevisionSpec{SkillName: "mail", ContentHash: hashOf(letter), Files: content(letter)},
+		Status:     v1alpha1.SkillRevisionStatus{ReviewTime: new(metav1.NewTime(t0))},
 	}
 }
 
@@ -78,7 +78,7 @@ func gives(letter string) step {
 
 // proposes lets a run propose a content.
 func proposes(letter string) step {
-	return func(w *world) { w.make(letter, &v1alpha1.ExtractedFrom{Run: "run-" + letter}) }
+	return func(w *world) { w.make(letter, &v1alpha1.ExtractedFrom{RunName: "run-" + letter}) }
 }
 
 func (w *world) make(letter string, from *v1alpha1.ExtractedFrom) {
@@ -117,7 +117,7 @@ func rejects(letter string) step {
 }
 
 func expires(after time.Duration) step {
-	return func(w *world) { w.Spec.Approval.ExpiresAt = new(metav1.NewTime(t0.Add(after))) }
+	return func(w *world) { w.Spec.Approval.ExpirationTime = new(metav1.NewTime(t0.Add(after))) }
 }
 
 func passes(d time.Duration) step { return func(w *world) { w.Now = w.Now.Add(d) } }
@@ -132,7 +132,7 @@ func unreadable(w *world) { w.Source = nil }
 
 func noFacts(w *world) {
 	for i := range w.Revisions {
-		w.Revisions[i].Status.ReviewedAt = nil
+		w.Revisions[i].Status.ReviewTime = nil
 	}
 }
 
@@ -277,13 +277,13 @@ func (w *world) check(t *testing.T) {
 		t.Errorf("%s, and approved is %v", v.State, v.Approved)
 	}
 	if v.Approved != nil && (v.Approved.Spec.ContentHash != a.ContentHash || a.PolicyHash != PolicyHash(&w.Spec.Policy) || a.Decision != v1alpha1.SkillDecisionApproved ||
-		a.ExpiresAt != nil && !w.Now.Before(a.ExpiresAt.Time) || !Sound(v.Approved)) {
+		a.ExpirationTime != nil && !w.Now.Before(a.ExpirationTime.Time) || !Sound(v.Approved)) {
 		t.Errorf("%s is approved by %+v", v.Approved.Name, a)
 	}
-	if v.Approved != nil && (v.Record == nil || v.Record.ContentHash != a.ContentHash || v.Record.Revision != v.Approved.Name || v.Record.PolicyHash != a.PolicyHash) {
+	if v.Approved != nil && (v.Record == nil || v.Record.ContentHash != a.ContentHash || v.Record.RevisionName != v.Approved.Name || v.Record.PolicyHash != a.PolicyHash) {
 		t.Errorf("of the approval %+v it keeps %+v", a, v.Record)
 	}
-	if wakes := !v.WakeAt.IsZero(); wakes && (a == nil || !v.WakeAt.Equal(a.ExpiresAt.Time) || !w.Now.Before(v.WakeAt)) || v.Approved != nil && a.ExpiresAt != nil && !wakes {
+	if wakes := !v.WakeAt.IsZero(); wakes && (a == nil || !v.WakeAt.Equal(a.ExpirationTime.Time) || !w.Now.Before(v.WakeAt)) || v.Approved != nil && a.ExpirationTime != nil && !wakes {
 		t.Errorf("it wakes at %s", v.WakeAt)
 	}
 	// Looked at again, in another order and later, nothing is another.

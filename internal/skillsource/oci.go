@@ -49,12 +49,12 @@ func (r *Reader) oci(ctx context.Context, namespace string, s *v1alpha1.SkillOCI
 	if err != nil || ref.Reference == "" || strings.Contains(ref.Reference, ":") && !strings.HasPrefix(ref.Reference, "sha256:") {
 		return Read{}, notFound("The reference %s is not REGISTRY/REPOSITORY@sha256:… or REGISTRY/REPOSITORY:TAG.", quoted(s.Reference))
 	}
-	credential, err := r.credential(ctx, namespace, s.PullSecret, ref)
+	credential, err := r.credential(ctx, namespace, s.PullSecretName, ref)
 	if err != nil {
 		return Read{}, err
 	}
 	plain := mayBePlain(hostname(ref.Host()))
-	a := artifact{ref: ref, secret: s.PullSecret, repo: &remote.Repository{
+	a := artifact{ref: ref, secret: s.PullSecretName, repo: &remote.Repository{
 		Reference: ref, PlainHTTP: plain, MaxMetadataBytes: maxManifestBytes + 1,
 		Client: &auth.Client{Client: r.http(plain), Cache: auth.NewCache(), Credential: credential, Header: http.Header{"User-Agent": {"motorcortex"}}},
 	}}
@@ -201,7 +201,7 @@ func (a artifact) fault(err error) error {
 
 func (a artifact) refused() error {
 	if a.secret == "" {
-		return unavailable("The registry %s does not let everybody read %s: name a Secret in pullSecret.", a.ref.Registry, a.ref.Repository)
+		return unavailable("The registry %s does not let everybody read %s: name a Secret in pullSecretName.", a.ref.Registry, a.ref.Repository)
 	}
 	return unavailable("The registry %s does not let the Secret %s read %s.", a.ref.Registry, a.secret, a.ref.Repository)
 }

@@ -290,7 +290,7 @@ func TestPrivateRegistry(t *testing.T) {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "opaque"}, Data: map[string][]byte{"password": []byte("hunter2")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "broken"}, Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{"h":{"auth":"hunter2"}}}`)}})
 	for secret, want := range map[string][2]string{
-		"":        {v1alpha1.ReasonSourceUnavailable, "name a Secret in pullSecret"},
+		"":        {v1alpha1.ReasonSourceUnavailable, "name a Secret in pullSecretName"},
 		"right":   {},
 		"address": {},
 		"wrong":   {v1alpha1.ReasonSourceUnavailable, "does not let the Secret wrong read team/skill"},
@@ -302,7 +302,7 @@ func TestPrivateRegistry(t *testing.T) {
 		t.Run("secret "+secret, func(t *testing.T) {
 			t.Parallel()
 			got, err := (&skillsource.Reader{Live: live}).Read(t.Context(), "ns",
-				&v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: r.host + "/team/skill:v1", PullSecret: secret}})
+				&v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: r.host + "/team/skill:v1", PullSecretName: secret}})
 			if want[0] != "" {
 				if p := problem(t, err, want[0], want[1]); !p.Transient {
 					t.Error("it is not tried again, and nobody sees when the Secret changes")
@@ -346,7 +346,7 @@ func TestRedirects(t *testing.T) {
 	})
 	r.artifact("v1", r.blob(plainTar, "SKILL.md", data))
 	reader := &skillsource.Reader{Live: cluster(t, pullSecret("pull", r.host, "robot", "hunter2"))}
-	source := &v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: r.host + "/team/skill:v1", PullSecret: "pull"}}
+	source := &v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: r.host + "/team/skill:v1", PullSecretName: "pull"}}
 	if _, err := reader.Read(t.Context(), "ns", source); err != nil {
 		t.Fatal(err)
 	}

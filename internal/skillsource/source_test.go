@@ -95,7 +95,7 @@ func TestTroubleWithTheServerIsNoProblem(t *testing.T) {
 	})
 	for name, s := range map[string]v1alpha1.SkillSource{
 		"ConfigMap": {ConfigMaps: []v1alpha1.SkillConfigMap{{Name: "files"}}},
-		"Secret":    {OCI: &v1alpha1.SkillOCI{Reference: "registry.example.org/skill:v1", PullSecret: "pull"}},
+		"Secret":    {OCI: &v1alpha1.SkillOCI{Reference: "registry.example.org/skill:v1", PullSecretName: "pull"}},
 		"Flux":      {Flux: &v1alpha1.SkillFlux{Kind: "GitRepository", Name: "skills"}},
 	} {
 		t.Run(name, func(t *testing.T) {

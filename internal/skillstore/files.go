@@ -38,7 +38,7 @@ func (s *Store) Each(ctx context.Context, rev *v1alpha1.SkillRevision) iter.Seq2
 			fail(err)
 			return
 		}
-		content := newChunks(ctx, s.Live, rev.Namespace, rev.Spec.ConfigMaps, rev.UID)
+		content := newChunks(ctx, s.Live, rev.Namespace, rev.Spec.ConfigMapNames, rev.UID)
 		for _, f := range rev.Spec.Files {
 			file, err := readFile(content, f)
 			if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) file(ctx context.Context, rev *v1alpha1.SkillRevision, path stri
 	for _, f := range rev.Spec.Files[:i] {
 		from += f.Size
 	}
-	names := rev.Spec.ConfigMaps
+	names := rev.Spec.ConfigMapNames
 	content := newChunks(ctx, s.Live, rev.Namespace, names[min(len(names), int(from/ChunkBytes)):], rev.UID)
 	if _, err := io.CopyN(io.Discard, content, from%ChunkBytes); err != nil {
 		return skill.File{}, tooLittle(err)

@@ -102,7 +102,7 @@ func TestEachReadsAsItIsAsked(t *testing.T) {
 	if len(reads.names) != 1 {
 		t.Errorf("for one file it reads %s", reads.names)
 	}
-	rev.Spec.ConfigMaps[1] = "missing"
+	rev.Spec.ConfigMapNames[1] = "missing"
 	var errs []error
 	for _, err := range store.Each(t.Context(), rev) {
 		errs = append(errs, err)

@@ -63,10 +63,10 @@ func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.Sk
 	for _, f := range files {
 		content, size = append(content, bytes.NewReader(f.Content)), size+len(f.Content)
 	}
-	spec.Skill, spec.Files = owner.Name, skill.Listed(files)
+	spec.SkillName, spec.Files = owner.Name, skill.Listed(files)
 	spec.ContentHash = skill.HashOf(spec.Files)
 	name := RevisionName(owner.Name, spec.ContentHash)
-	spec.ConfigMaps = chunkNames(name, size)
+	spec.ConfigMapNames = chunkNames(name, size)
 	rev := &v1alpha1.SkillRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: owner.Namespace,
@@ -100,7 +100,7 @@ func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alp
 		return nil, err
 	}
 	if there.Spec.ContentHash != want.Spec.ContentHash || skill.HashOf(there.Spec.Files) != want.Spec.ContentHash ||
-		!slices.Equal(there.Spec.ConfigMaps, want.Spec.ConfigMaps) {
+		!slices.Equal(there.Spec.ConfigMapNames, want.Spec.ConfigMapNames) {
 		return nil, fmt.Errorf("the SkillRevision %s has other files: %w", want.Name, ErrTaken)
 	}
 	return &there, nil

@@ -113,8 +113,8 @@ func TestPutAndFiles(t *testing.T) {
 			}},
 		},
 		Spec: v1alpha1.SkillRevisionSpec{
-			Skill: "weather", ContentHash: hash, Description: "Tells the weather.", Origin: "main@sha1:abc",
-			Files: skill.Listed(sorted()), ConfigMaps: []string{name + "-0", name + "-1"},
+			SkillName: "weather", ContentHash: hash, Description: "Tells the weather.", Origin: "main@sha1:abc",
+			Files: skill.Listed(sorted()), ConfigMapNames: []string{name + "-0", name + "-1"},
 		},
 	}
 	if diff := cmp.Diff(want, rev); diff != "" {
@@ -184,7 +184,7 @@ func TestPutRefuses(t *testing.T) {
 		"a revision of nobody":        {change: func(rev *v1alpha1.SkillRevision) { rev.OwnerReferences = nil }, want: skillstore.ErrTaken},
 		"other files":                 {change: func(rev *v1alpha1.SkillRevision) { rev.Spec.ContentHash = "sha256:00" }, want: skillstore.ErrTaken, says: "has other files"},
 		"a list of other files":       {change: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[0].SHA256 = "00" }, want: skillstore.ErrTaken},
-		"other parts":                 {change: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMaps[0] = "mine" }, want: skillstore.ErrTaken},
+		"other parts":                 {change: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames[0] = "mine" }, want: skillstore.ErrTaken},
 		"one that is deleted": {
 			change: func(rev *v1alpha1.SkillRevision) {
 				rev.DeletionTimestamp, rev.Finalizers = new(metav1.Now()), []string{"example.org/wait"}
@@ -231,12 +231,12 @@ func TestFilesAreChecked(t *testing.T) {
 		"a byte is added":           {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"] = append(cm.BinaryData["content"], 1) }, want: skillstore.ErrDamaged},
 		"a part is somebody else's": {part: func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].UID = "other" }, want: skillstore.ErrDamaged},
 		"a part is nobody's":        {part: func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, want: skillstore.ErrDamaged},
-		"a part is not there":       {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMaps[1] = "missing" }, want: skillstore.ErrMissing},
-		"a part is not named":       {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMaps = rev.Spec.ConfigMaps[:1] }, want: skillstore.ErrDamaged},
+		"a part is not there":       {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames[1] = "missing" }, want: skillstore.ErrMissing},
+		"a part is not named":       {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames = rev.Spec.ConfigMapNames[:1] }, want: skillstore.ErrDamaged},
 		"another content hash":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ContentHash = "sha256:00" }, want: skillstore.ErrDamaged},
 		"a program is none":         {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[3].Executable = false }, want: skillstore.ErrDamaged},
 		"a size below nothing":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[0].Size = -1 }, want: skillstore.ErrDamaged},
-		"parts beyond measure":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMaps = make([]string, 33) }, want: skillstore.ErrDamaged},
+		"parts beyond measure":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames = make([]string, 33) }, want: skillstore.ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

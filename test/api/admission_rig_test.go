@@ -225,7 +225,7 @@ func sandboxPod(namespace, run string, change ...func(*v1alpha1.MotorRun)) *core
 func packedPod(namespace, run string) *corev1.Pod {
 	return sandboxPod(namespace, run, func(r *v1alpha1.MotorRun) {
 		r.Status.Skill = &v1alpha1.RunSkill{Name: "weather", Packages: &v1alpha1.PackageArchive{
-			ConfigMaps: []string{"weather-packages-0123456789ab-0", "weather-packages-0123456789ab-1"}, SHA256: strings.Repeat("a", 64),
+			ConfigMapNames: []string{"weather-packages-0123456789ab-0", "weather-packages-0123456789ab-1"}, SHA256: strings.Repeat("a", 64),
 		}}
 	})
 }

@@ -62,7 +62,7 @@ func hashedSkill(ctx context.Context, t *testing.T, namespace, name string, hash
 	must(t, admin.Create(ctx, s))
 	before := s.DeepCopy()
 	for i, hash := range hashes {
-		s.Status.Revisions = append(s.Status.Revisions, v1alpha1.RevisionSummary{Name: fmt.Sprintf("%s-%d", name, i), ContentHash: hash, CreatedAt: metav1.Now()})
+		s.Status.Revisions = append(s.Status.Revisions, v1alpha1.RevisionSummary{Name: fmt.Sprintf("%s-%d", name, i), ContentHash: hash, CreationTime: metav1.Now()})
 	}
 	must(t, managerOfAll(t).Status().Patch(ctx, s, client.MergeFrom(before)))
 	return s
@@ -149,7 +149,7 @@ func TestWhoMayDecideAboutSkills(t *testing.T) {
 		"revoke":                   {approved, setting("approval/decision", `"Revoked"`)},
 		"revoke what is gone":      {approved, setting("approval/decision", `"Revoked"`, "approval/contentHash", `"`+otherDigest+`"`)},
 		"take away":                {approved, `[{"op":"remove","path":"/spec/approval"}]`},
-		"extend":                   {approved, setting("approval/expiresAt", `"2099-01-01T00:00:00Z"`)},
+		"extend":                   {approved, setting("approval/expirationTime", `"2099-01-01T00:00:00Z"`)},
 		"annotate":                 {approved, setting("approval/note", `"checked"`)},
 		"widen what is approved":   {approved, setting("policy", `{"domains":["example.org"]}`)},
 		"replace what is approved": {approved, setting("source", source)},
@@ -413,7 +413,7 @@ func TestPoliciesAffordTheLargestSkill(t *testing.T) {
 		s.Spec.Rejections = append(s.Spec.Rejections, v1alpha1.SkillRejection{ContentHash: hashes[i], Note: strings.Repeat("n", 1024)})
 	}
 	s.Spec.Approval = &v1alpha1.SkillApproval{
-		ContentHash: hashes[19], PolicyHash: policyDigest, Note: strings.Repeat("n", 1024), ExpiresAt: &metav1.Time{Time: time.Now().Add(time.Hour)},
+		ContentHash: hashes[19], PolicyHash: policyDigest, Note: strings.Repeat("n", 1024), ExpirationTime: &metav1.Time{Time: time.Now().Add(time.Hour)},
 	}
 	must(t, anna.Update(ctx, s))
 	before := s.DeepCopy()

@@ -64,7 +64,7 @@ func finishedRun(ctx context.Context, t *testing.T, ns, name string, status func
 	must(t, manager.Create(ctx, s))
 	base := run.DeepCopy()
 	past := metav1.NewTime(time.Now().Add(-time.Minute).Truncate(time.Second))
-	run.Status.FinishedAt = &past
+	run.Status.CompletionTime = &past
 	apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{
 		Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCompleted, LastTransitionTime: past,
 	})

@@ -139,7 +139,7 @@ func (r *archiveRig) wantArchived(left ...string) {
 
 func TestArchive(t *testing.T) {
 	r := newArchiveRig(t)
-	r.now = r.ended.Status.FinishedAt.Add(5 * time.Second)
+	r.now = r.ended.Status.CompletionTime.Add(5 * time.Second)
 	res, err := r.arc.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
 	must(t, err)
 	if res.RequeueAfter != 10*time.Second {
@@ -313,7 +313,7 @@ func TestArchiveLeavesWhatItDoesNotHave(t *testing.T) {
 		if late {
 			create("run-a0-s3", 3, own)
 			changed := bareStep(r.ns, "run-a0-s2")
-			must(t, manager.Status().Patch(r.ctx, changed, client.RawPatch(types.MergePatchType, []byte(`{"status":{"toolMs":7}}`))))
+			must(t, manager.Status().Patch(r.ctx, changed, client.RawPatch(types.MergePatchType, []byte(`{"status":{"toolMilliseconds":7}}`))))
 		}
 		late = false
 	}

@@ -69,7 +69,7 @@ func TestChaosAPIServerIsAwayForLongerThanTheRunHas(t *testing.T) {
 	r.waitFor(func() bool { return r.faults.Count(chaos.Away) > 20 })
 	r.faults.Set(chaos.Settings{})
 	r.wantInvariants()
-	if st := r.status(); st.Paused.Seconds < int64(away/time.Second) || st.Paused.ObservedUntil == nil {
+	if st := r.status(); st.Paused.DurationSeconds < int64(away/time.Second) || st.Paused.ObservedTime == nil {
 		t.Errorf("the time without a manager is not counted: %+v", st.Paused)
 	}
 }
@@ -85,8 +85,8 @@ func TestChaosClockOfTheManagerIsWrong(t *testing.T) {
 			})
 			r.wantInvariants()
 			st := r.status()
-			if off := time.Until(st.FinishedAt.Time).Abs(); off > 10*time.Minute {
-				t.Errorf("the run ended at %s by the manager's clock", st.FinishedAt)
+			if off := time.Until(st.CompletionTime.Time).Abs(); off > 10*time.Minute {
+				t.Errorf("the run ended at %s by the manager's clock", st.CompletionTime)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ func awaitsApproval(ctx context.Context, t *testing.T, namespace, name string) *
 	run.Status.PendingInput = &v1alpha1.PendingInput{
 		ID: approvalQuestion, Kind: v1alpha1.InputApproval, Title: "Approve bash: git push?", Question: "May it?", Options: []string{"ApproveOnce", "ApproveRun", "Deny"},
 		Action:  &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"git push"}`, ArgsDigest: thisDigest, Reason: "a rule", Rule: "a rule"},
-		AskedAt: metav1.Now(), ExpiresAt: metav1.Now(),
+		AskTime: metav1.Now(), ExpirationTime: metav1.Now(),
 	}
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
 	return run
@@ -165,11 +165,11 @@ func TestApprovalRulesStay(t *testing.T) {
 		"all of them are":   `[{"op":"remove","path":"/spec/approval"}]`,
 		"more commands":     `[{"op":"add","path":"/spec/bash/allowedCommands/-","value":"rm *"}]`,
 		"all commands":      `[{"op":"remove","path":"/spec/bash"}]`,
-		"more time":         `[{"op":"replace","path":"/spec/limits/approvalSeconds","value":1000}]`,
+		"more time":         `[{"op":"replace","path":"/spec/limits/approvalDeadlineSeconds","value":1000}]`,
 	} {
 		t.Run(name, func(t *testing.T) { wantRefused(t, jsonPatch(ctx, run.DeepCopy(), patch), "after creation") })
 	}
-	if s := run.Spec.Limits.ApprovalSeconds; s != 900 {
+	if s := run.Spec.Limits.ApprovalDeadlineSeconds; s != 900 {
 		t.Errorf("%d s for an approval", s)
 	}
 }

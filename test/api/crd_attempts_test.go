@@ -167,18 +167,18 @@ func TestStatusKeepsEveryField(t *testing.T) {
 	now := metav1.Now().Rfc3339Copy()
 	run := createRun(ctx, t, ns)
 	status := v1alpha1.MotorRunStatus{
-		Paused:  v1alpha1.PauseStatus{Since: &now, Seconds: 12},
+		Paused:  v1alpha1.PauseStatus{StartTime: &now, DurationSeconds: 12},
 		Archive: &v1alpha1.ArchiveStatus{Key: "ns/run.jsonl", Steps: 3, Head: "sha256:" + strings.Repeat("a", 64)},
 		PendingInput: &v1alpha1.PendingInput{
-			ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "t", Question: "q", Attempt: new(int32(1)), AskedAt: now, ExpiresAt: now,
+			ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "t", Question: "q", Attempt: new(int32(1)), AskTime: now, ExpirationTime: now,
 		},
 		Result: &v1alpha1.RunResult{Summary: "s", Partial: "p"},
 	}
 	for i := range int32(10) {
 		status.Attempts = append(status.Attempts, v1alpha1.AttemptStatus{
-			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "c", StartedAt: &now, FinishedAt: &now,
+			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "c", StartTime: &now, CompletionTime: &now,
 			Failure: &v1alpha1.FailureSummary{
-				Category: v1alpha1.CategoryInfraFailure, Reason: "SandboxLost", Message: "m", LastStep: "run-a0-s1", Retryable: true,
+				Category: v1alpha1.CategoryInfraFailure, Reason: "SandboxLost", Message: "m", LastStepName: "run-a0-s1", Retryable: true,
 				SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "h",
 			},
 		})
@@ -195,8 +195,8 @@ func TestStatusKeepsEveryField(t *testing.T) {
 	must(t, strict.Create(ctx, step))
 	want := v1alpha1.MotorStepStatus{
 		Phase:   v1alpha1.StepOutcomeUnknown,
-		Unknown: []v1alpha1.UnknownExecution{{Execution: "c", CallID: "c", FoundAt: now, Policy: "Person"}, {Execution: "c-r1", CallID: "c", FoundAt: now, Policy: "Redo"}},
-		Results: []v1alpha1.ToolResult{{CallID: "c", Provenance: "user", ErrorCode: "skipped", WaitedMs: 5}},
+		Unknown: []v1alpha1.UnknownExecution{{Execution: "c", CallID: "c", DetectionTime: now, Policy: "Person"}, {Execution: "c-r1", CallID: "c", DetectionTime: now, Policy: "Redo"}},
+		Results: []v1alpha1.ToolResult{{CallID: "c", Provenance: "user", ErrorCode: "skipped", WaitedMilliseconds: 5}},
 	}
 	stepBase := step.DeepCopy()
 	step.Status = want
@@ -205,9 +205,9 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		t.Errorf("status of a step as stored (-want +got):\n%s", diff)
 	}
 	for name, patch := range map[string]string{
-		"an unknown policy":       `{"status":{"unknown":[{"execution":"c","callID":"c","foundAt":"2026-01-01T00:00:00Z","policy":"Forget"}]}}`,
-		"the same execution":      `{"status":{"unknown":[{"execution":"c","callID":"c","foundAt":"2026-01-01T00:00:00Z","policy":"Redo"},{"execution":"c","callID":"c","foundAt":"2026-01-01T00:00:00Z","policy":"Redo"}]}}`,
-		"an execution of no call": `{"status":{"unknown":[{"execution":"c","foundAt":"2026-01-01T00:00:00Z","policy":"Redo"}]}}`,
+		"an unknown policy":       `{"status":{"unknown":[{"execution":"c","callID":"c","detectionTime":"2026-01-01T00:00:00Z","policy":"Forget"}]}}`,
+		"the same execution":      `{"status":{"unknown":[{"execution":"c","callID":"c","detectionTime":"2026-01-01T00:00:00Z","policy":"Redo"},{"execution":"c","callID":"c","detectionTime":"2026-01-01T00:00:00Z","policy":"Redo"}]}}`,
+		"an execution of no call": `{"status":{"unknown":[{"execution":"c","detectionTime":"2026-01-01T00:00:00Z","policy":"Redo"}]}}`,
 	} {
 		o := step.DeepCopy()
 		wantRefused(t, manager.Status().Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch))), "status.unknown")

@@ -43,7 +43,7 @@ func TestSpecNeverChanges(t *testing.T) {
 		"resource added":        {"spec.sandbox", `{"spec":{"sandbox":{"resources":{"memory":"1Gi"}}}}`},
 		"resources removed":     {"spec.sandbox", `{"spec":{"sandbox":{"resources":null}}}`},
 		"sandbox removed":       {"spec.sandbox", `{"spec":{"sandbox":null}}`},
-		"retry window":          {"spec.limits", `{"spec":{"limits":{"retryWindowSeconds":60}}}`},
+		"retry window":          {"spec.limits", `{"spec":{"limits":{"retryDeadlineSeconds":60}}}`},
 		"approval":              {"spec.approval", `{"spec":{"approval":{"onUnknown":"Person"}}}`},
 		"approval removed":      {"spec.approval", `{"spec":{"approval":null}}`},
 		"acceptance":            {"spec.accept", `{"spec":{"accept":{"commands":[{"command":"true"}]}}}`},

@@ -39,14 +39,14 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"files of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, files: [{path: a, content: x}]}`, want: []string{"spec.mode", "a Oneshot run has no tools, credentials, mcpServers or files"}},
 		"tools of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, tools: [bash]}`, want: []string{"spec.mode", "a Oneshot run has no tools"}},
 		"Oneshot run without code":       {spec: `{mode: Oneshot}`, want: []string{"spec.code", "a Oneshot run needs code"}},
-		"a long time without domains":    {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMs: 5001}}`, want: []string{"spec.code", "at most 5000 in a run without domains"}},
-		"too long a time":                {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMs: 30001}, domains: [example.org]}`, want: []string{"spec.code.timeoutMs"}},
-		"too short a time":               {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMs: 99}}`, want: []string{"spec.code.timeoutMs"}},
+		"a long time without domains":    {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMilliseconds: 5001}}`, want: []string{"spec.code", "at most 5000 in a run without domains"}},
+		"too long a time":                {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMilliseconds: 30001}, domains: [example.org]}`, want: []string{"spec.code.timeoutMilliseconds"}},
+		"too short a time":               {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMilliseconds: 99}}`, want: []string{"spec.code.timeoutMilliseconds"}},
 		"unknown language":               {spec: `{mode: Oneshot, code: {language: ruby, source: x}}`, want: []string{"spec.code.language"}},
 		"51 iterations":                  {spec: `{task: a, limits: {maxIterations: 51}}`, want: []string{"spec.limits.maxIterations"}},
 		"0 iterations":                   {spec: `{task: a, limits: {maxIterations: 0}}`, want: []string{"spec.limits.maxIterations"}},
-		"0 seconds":                      {spec: `{task: a, limits: {timeoutSeconds: 0}}`, want: []string{"spec.limits.timeoutSeconds"}},
-		"more than 30 days":              {spec: `{task: a, limits: {awaitingInputSeconds: 2592001}}`, want: []string{"spec.limits.awaitingInputSeconds"}},
+		"0 seconds":                      {spec: `{task: a, limits: {activeDeadlineSeconds: 0}}`, want: []string{"spec.limits.activeDeadlineSeconds"}},
+		"more than 30 days":              {spec: `{task: a, limits: {inputDeadlineSeconds: 2592001}}`, want: []string{"spec.limits.inputDeadlineSeconds"}},
 		"0 tokens":                       {spec: `{task: a, limits: {maxTokens: 0}}`, want: []string{"spec.limits.maxTokens"}},
 		"file path with ..":              {spec: `{task: a, files: [{path: a/../b, content: x}]}`, want: []string{"spec.files[0].path", "a path stays in the workspace"}},
 		"file path .":                    {spec: `{task: a, files: [{path: ., content: x}]}`, want: []string{"spec.files[0].path"}},
@@ -92,8 +92,8 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"keeps something else":           {spec: `{task: a, keep: Everything}`, want: []string{"spec.keep", "Changes", "Artifacts", "Nothing"}},
 		"priority too high":              {spec: `{task: a, priority: 1001}`, want: []string{"spec.priority"}},
 		"priority too low":               {spec: `{task: a, priority: -1001}`, want: []string{"spec.priority"}},
-		"no retry window":                {spec: `{task: a, limits: {retryWindowSeconds: 0}}`, want: []string{"spec.limits.retryWindowSeconds"}},
-		"retry window over 30 days":      {spec: `{task: a, limits: {retryWindowSeconds: 2592001}}`, want: []string{"spec.limits.retryWindowSeconds"}},
+		"no retry window":                {spec: `{task: a, limits: {retryDeadlineSeconds: 0}}`, want: []string{"spec.limits.retryDeadlineSeconds"}},
+		"retry window over 30 days":      {spec: `{task: a, limits: {retryDeadlineSeconds: 2592001}}`, want: []string{"spec.limits.retryDeadlineSeconds"}},
 		"removed before its end":         {spec: `{task: a, ttlSecondsAfterFinished: -1}`, want: []string{"spec.ttlSecondsAfterFinished"}},
 		"kept over ten years":            {spec: `{task: a, ttlSecondsAfterFinished: 315360001}`, want: []string{"spec.ttlSecondsAfterFinished"}},
 		"suspended with a word":          {spec: `{task: a, suspend: later}`, want: []string{"spec.suspend"}},
@@ -147,7 +147,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t, withoutStamping, "true", withoutChecks, "true")
-	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800), "approvalSeconds": int64(900)}
+	limits := map[string]any{"maxIterations": int64(20), "activeDeadlineSeconds": int64(600), "inputDeadlineSeconds": int64(1800), "retryDeadlineSeconds": int64(1800), "approvalDeadlineSeconds": int64(900)}
 	// What is stored is what was written, and these.
 	defaults := map[string]any{
 		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{}, "extractSkills": "OnSuccess",
@@ -158,9 +158,9 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 		want map[string]any
 	}{
 		"the least": {spec: `{task: a}`, want: map[string]any{"task": "a"}},
-		"a limit of its own": {spec: `{task: a, limits: {maxIterations: 50, retryWindowSeconds: 1}}`, want: map[string]any{
+		"a limit of its own": {spec: `{task: a, limits: {maxIterations: 50, retryDeadlineSeconds: 1}}`, want: map[string]any{
 			"task":   "a",
-			"limits": map[string]any{"maxIterations": int64(50), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1), "approvalSeconds": int64(900)},
+			"limits": map[string]any{"maxIterations": int64(50), "activeDeadlineSeconds": int64(600), "inputDeadlineSeconds": int64(1800), "retryDeadlineSeconds": int64(1), "approvalDeadlineSeconds": int64(900)},
 		}},
 		"null is the default": {
 			spec: `{task: a, limits: null, mode: null, responses: null, retries: null, maxAttempts: null, priority: null}`,
@@ -170,8 +170,8 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 			"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1"},
 		}},
 		"Oneshot with a network": {
-			spec: `{mode: Oneshot, code: {language: javascript, source: "1", timeoutMs: 30000, purpose: look, expectedOutput: a number}, domains: [example.org]}`, want: map[string]any{
-				"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1", "timeoutMs": int64(30000), "purpose": "look", "expectedOutput": "a number"}, "domains": []any{"example.org"},
+			spec: `{mode: Oneshot, code: {language: javascript, source: "1", timeoutMilliseconds: 30000, purpose: look, expectedOutput: a number}, domains: [example.org]}`, want: map[string]any{
+				"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1", "timeoutMilliseconds": int64(30000), "purpose": "look", "expectedOutput": "a number"}, "domains": []any{"example.org"},
 			},
 		},
 		"domains": {
@@ -240,7 +240,7 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 	})
 	want := v1alpha1.MotorRunSpec{
 		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, ExtractSkills: v1alpha1.ExtractOnSuccess, Keep: v1alpha1.KeepChanges, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
-		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900},
+		Limits: v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 1800, RetryDeadlineSeconds: 1800, ApprovalDeadlineSeconds: 900},
 	}
 	if diff := cmp.Diff(want, run.Spec); diff != "" {
 		t.Errorf("spec as stored (-want +got):\n%s", diff)

@@ -63,7 +63,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				says("", call("bash", `{"command":"touch before"}`), call("bash", gated), call("bash", `{"command":"touch after"}`)), says("done"),
 			}}, gates, func(run *v1alpha1.MotorRun) {
 				if tt.decision == "" {
-					run.Spec.Limits.ApprovalSeconds = shortApproval
+					run.Spec.Limits.ApprovalDeadlineSeconds = shortApproval
 				}
 			})
 			r.startEngine("worker-1", nil)
@@ -91,7 +91,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 			}
 			by := map[bool]string{true: "", false: "kubernetes-admin"}[tt.decision == ""]
 			a := st.Asks
-			if len(a) != 1 || a[0].Outcome != tt.outcome || a[0].Digest != p.Action.ArgsDigest || (a[0].By == "") != (by == "") || a[0].ClosedAt.Before(&a[0].AskedAt) {
+			if len(a) != 1 || a[0].Outcome != tt.outcome || a[0].Digest != p.Action.ArgsDigest || (a[0].By == "") != (by == "") || a[0].CloseTime.Before(&a[0].AskTime) {
 				t.Errorf("recorded %+v", a)
 			}
 			if want := map[bool]string{true: "", false: "it is Friday"}[tt.decision == ""]; a[0].Reason != want {
@@ -141,7 +141,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 // A replica that takes over a run that waits goes on when the time is over, although it has no loop that knows of it.
 func TestEngineTakesAWaitingRunOver(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates, func(run *v1alpha1.MotorRun) {
-		run.Spec.Limits.ApprovalSeconds = shortApproval
+		run.Spec.Limits.ApprovalDeadlineSeconds = shortApproval
 	})
 	stop := r.startEngine("worker-1", nil)
 	r.pendingApproval("a0-s1-c0")

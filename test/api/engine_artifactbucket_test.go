@@ -52,7 +52,7 @@ func (r *engineRig) inBucket(store runenv.Bucket, content, provenance string) {
 		_, err := io.Copy(w, strings.NewReader(content))
 		return err
 	}))
-	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(largeContent)), SHA256: hexSum(largeContent), Object: "k/1", Provenance: provenance})
+	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(largeContent)), SHA256: hexSum(largeContent), ObjectKey: "k/1", Provenance: provenance})
 }
 
 func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
@@ -75,7 +75,7 @@ func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 			}
 			// What it makes of it can be given on.
 			out := artifactAt(t, steps, 1, 0)
-			if out.Object == "" || out.SHA256 != hexSum(largeContent+"more\n") || out.Provenance != tt.want {
+			if out.ObjectKey == "" || out.SHA256 != hexSum(largeContent+"more\n") || out.Provenance != tt.want {
 				t.Errorf("it leaves %+v, want it of %s", out, tt.want)
 			}
 			if most := measured.most.Load(); most == 0 || most > toolapi.MaxChunkBytes {

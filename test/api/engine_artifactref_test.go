@@ -39,7 +39,7 @@ func (r *engineRig) kept(name, content string) {
 
 func wantsArtifact(path string) func(*v1alpha1.MotorRun) {
 	return func(run *v1alpha1.MotorRun) {
-		run.Spec.Files = []v1alpha1.InputFile{{Path: "in.txt", ArtifactRef: &v1alpha1.ArtifactRef{Run: "earlier", Path: path}}}
+		run.Spec.Files = []v1alpha1.InputFile{{Path: "in.txt", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "earlier", Path: path}}}
 	}
 }
 
@@ -55,7 +55,7 @@ func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: readIt.answers}, wantsArtifact("a/b.bin"), withSaveArtifact)
 			r.kept("x", content)
-			r.earlier(v1alpha1.Artifact{Path: "a/b.bin", Size: int64(len(content)), SHA256: hexSum(content), ConfigMap: "x", Provenance: tt.provenance})
+			r.earlier(v1alpha1.Artifact{Path: "a/b.bin", Size: int64(len(content)), SHA256: hexSum(content), ConfigMapName: "x", Provenance: tt.provenance})
 			r.startEngine("worker-1", nil)
 			steps := r.ended(2)
 			if got, err := os.ReadFile(filepath.Join(r.workspace, "in.txt")); err != nil || string(got) != content {
@@ -79,7 +79,7 @@ func TestEngineGivesArtifactsOfTheBucket(t *testing.T) {
 		return err
 	}))
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, wantsArtifact("a"))
-	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: hexSum(content), Object: "k/1", Provenance: "internal"})
+	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: hexSum(content), ObjectKey: "k/1", Provenance: "internal"})
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = store })
 	r.steps(journalEnded)
 	if got, err := os.ReadFile(filepath.Join(r.workspace, "in.txt")); err != nil || string(got) != content {
@@ -89,7 +89,7 @@ func TestEngineGivesArtifactsOfTheBucket(t *testing.T) {
 
 func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	good := v1alpha1.Artifact{Path: "a", Size: 1, SHA256: hexSum("x"), ConfigMap: "x", Provenance: "internal"}
+	good := v1alpha1.Artifact{Path: "a", Size: 1, SHA256: hexSum("x"), ConfigMapName: "x", Provenance: "internal"}
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.Artifact)
 		want   string
@@ -97,8 +97,8 @@ func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 		"another content":      {func(a *v1alpha1.Artifact) { a.SHA256 = hexSum("y") }, "is not what MotorRun earlier left behind"},
 		"another name":         {func(a *v1alpha1.Artifact) { a.Path = "b" }, `it has "b"`},
 		"not kept":             {func(a *v1alpha1.Artifact) { *a = v1alpha1.Artifact{Path: "a", Skipped: v1alpha1.SkippedSecretFound} }, "has not kept its artifact"},
-		"no ConfigMap":         {func(a *v1alpha1.Artifact) { a.ConfigMap = "gone" }, `configmaps "gone" not found`},
-		"in a bucket":          {func(a *v1alpha1.Artifact) { a.ConfigMap, a.Object = "", "k" }, "--archive-bucket"},
+		"no ConfigMap":         {func(a *v1alpha1.Artifact) { a.ConfigMapName = "gone" }, `configmaps "gone" not found`},
+		"in a bucket":          {func(a *v1alpha1.Artifact) { a.ConfigMapName, a.ObjectKey = "", "k" }, "--archive-bucket"},
 		"larger than an input": {func(a *v1alpha1.Artifact) { a.Size = 2 << 20 }, "have it split"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestARunWaitsForAnArtifact(t *testing.T) {
 		must(t, manager.Status().Patch(r.ctx, run, client.MergeFrom(before)))
 	}
 	set(func(st *v1alpha1.MotorRunStatus) {
-		st.Artifacts = []v1alpha1.Artifact{{Path: "out/other", ConfigMap: "o"}}
+		st.Artifacts = []v1alpha1.Artifact{{Path: "out/other", ConfigMapName: "o"}}
 	})
 	message(`it has "out/other"`)
 	set(func(st *v1alpha1.MotorRunStatus) {
@@ -166,11 +166,11 @@ func TestARunWaitsForAnArtifact(t *testing.T) {
 	})
 	message("has not kept its artifact")
 	set(func(st *v1alpha1.MotorRunStatus) {
-		st.Artifacts = []v1alpha1.Artifact{{Path: "out/report.md", Object: "key"}}
+		st.Artifacts = []v1alpha1.Artifact{{Path: "out/report.md", ObjectKey: "key"}}
 	})
 	message("start it with --archive-bucket")
 	set(func(st *v1alpha1.MotorRunStatus) {
-		st.Artifacts = []v1alpha1.Artifact{{Path: "out/report.md", ConfigMap: "c"}}
+		st.Artifacts = []v1alpha1.Artifact{{Path: "out/report.md", ConfigMapName: "c"}}
 	})
 	r.step()
 	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted")
@@ -180,7 +180,7 @@ func TestTheStatusShowsArtifacts(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	list := func(sum string) *v1alpha1.ArtifactList {
-		return &v1alpha1.ArtifactList{Omitted: 3, Files: []v1alpha1.Artifact{{Path: "a", Size: 1, SHA256: sum, ConfigMap: "c"}}}
+		return &v1alpha1.ArtifactList{Omitted: 3, Files: []v1alpha1.Artifact{{Path: "a", Size: 1, SHA256: sum, ConfigMapName: "c"}}}
 	}
 	r.said(turn(1, "", `ask_user:{"question":"Go on?"}`))
 	r.asks(v1alpha1.InputQuestion, 0)

@@ -70,12 +70,12 @@ func (r *engineRig) wantKept(list *v1alpha1.ArtifactList, want ...string) {
 	}
 	contents, got := r.configMaps(), []string{}
 	for _, a := range list.Files {
-		content, found := contents[a.ConfigMap]
-		delete(contents, a.ConfigMap)
+		content, found := contents[a.ConfigMapName]
+		delete(contents, a.ConfigMapName)
 		switch {
 		case a.Skipped != "":
 			got = append(got, a.Path+"!"+string(a.Skipped))
-			if a.ConfigMap != "" || a.SHA256 != "" {
+			if a.ConfigMapName != "" || a.SHA256 != "" {
 				r.t.Errorf("%s is not kept, and yet has %+v", a.Path, a)
 			}
 			continue
@@ -292,9 +292,9 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	large, leaks := list.Files[0], list.Files[1]
-	content, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(large.Object)))
+	content, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(large.ObjectKey)))
 	must(t, err)
-	if want := "_artifacts/" + r.run.Namespace + "/" + string(r.run.UID) + "/" + hexSum(string(content)); large.Object != want || large.Size != int64(len(content)) || large.SHA256 != hexSum(string(content)) {
+	if want := "_artifacts/" + r.run.Namespace + "/" + string(r.run.UID) + "/" + hexSum(string(content)); large.ObjectKey != want || large.Size != int64(len(content)) || large.SHA256 != hexSum(string(content)) {
 		t.Errorf("the large one is %+v", large)
 	}
 	if leaks.Skipped != v1alpha1.SkippedSecretFound || leaks.Message != "aws-access-token, line 200001" {
@@ -397,7 +397,7 @@ func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 			}
 			must(t, os.WriteFile(filepath.Join(r.workspace, "artifacts", "b"), []byte("late"), 0o644))
 			r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-				st.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+				st.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
 			})
 			steps := r.steps(func(s []v1alpha1.MotorStep) bool { return s[0].Status.Closed != nil })
 			if len(steps) != 1 || steps[0].Status.Phase != tt.phase || steps[0].Status.Closed.Problem != "" {

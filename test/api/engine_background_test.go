@@ -65,7 +65,7 @@ func TestEngineTellsOfAProgramThatWasLost(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	steps := r.ended(3)
 	p := steps[0].Status.Background
-	if len(p) != 1 || p[0].State != v1alpha1.ProgramLost || p[0].CallID != "a0-s1-c0" || p[0].FoundIn != 2 || p[0].EndedAt != nil {
+	if len(p) != 1 || p[0].State != v1alpha1.ProgramLost || p[0].CallID != "a0-s1-c0" || p[0].FoundIn != 2 || p[0].CompletionTime != nil {
 		t.Errorf("the record of the program is %+v", p)
 	}
 	if strings.Contains(told[1], "does not run any more") || !strings.Contains(told[2], "what call a0-s1-c0 left in the background does not run any more: it is lost") {
@@ -87,7 +87,7 @@ func TestEngineTellsOfAProgramThatWasLostWhileItWaited(t *testing.T) {
 	r := newEngineRig(t, model)
 	r.startEngine("worker-1", nil)
 	pending := r.pending()
-	if p := r.programIn(0, v1alpha1.ProgramRunning); p.Execution != "a0-s1-c0" || p.StartedAt.IsZero() {
+	if p := r.programIn(0, v1alpha1.ProgramRunning); p.Execution != "a0-s1-c0" || p.StartTime.IsZero() {
 		t.Errorf("%+v", p)
 	}
 	if len(r.ticks()) == 0 {
@@ -117,7 +117,7 @@ func TestEngineEndsProgramsWithTheAttempt(t *testing.T) {
 			r.startEngine("worker-1", nil)
 			steps := r.ended(2)
 			p := steps[0].Status.Background
-			if len(p) != 1 || p[0].State != v1alpha1.ProgramStopped || p[0].Reason != toolapi.StoppedFinished || p[0].EndedAt == nil {
+			if len(p) != 1 || p[0].State != v1alpha1.ProgramStopped || p[0].Reason != toolapi.StoppedFinished || p[0].CompletionTime == nil {
 				t.Fatalf("%+v", p)
 			}
 			if left := r.ticks(); len(left) > 0 {
@@ -186,7 +186,7 @@ func TestEngineEndsProgramsOfARunThatStandsStill(t *testing.T) {
 			if tt.reason == toolapi.StoppedSuspended {
 				must(t, jsonPatch(r.ctx, r.run.DeepCopy(), `[{"op":"add","path":"/spec/suspend","value":true}]`))
 			} else {
-				r.skipped.Store(int64(time.Duration(r.run.Spec.Limits.TimeoutSeconds) * time.Second))
+				r.skipped.Store(int64(time.Duration(r.run.Spec.Limits.ActiveDeadlineSeconds) * time.Second))
 				r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Message = "The clock was set." })
 			}
 			p := r.programIn(0, v1alpha1.ProgramStopped)

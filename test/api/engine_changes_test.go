@@ -34,7 +34,7 @@ func (r *engineRig) changes(list *v1alpha1.ArtifactList, given map[string]string
 	if list != nil {
 		for _, a := range list.Files {
 			if a.Path == "workspace.diff" {
-				diff = r.configMaps()[a.ConfigMap]
+				diff = r.configMaps()[a.ConfigMapName]
 				if a.Skipped != "" || a.SHA256 != hexSum(diff) || a.MediaType != "text/x-diff" {
 					r.t.Errorf("%+v", a)
 				}
@@ -130,7 +130,7 @@ func TestEngineKeepsChangesOfOtherEnds(t *testing.T) {
 			if tt.cancel {
 				r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 })
 				r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-					st.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+					st.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
 				})
 			}
 			steps := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 0 && s[len(s)-1].Status.Closed != nil })
@@ -174,7 +174,7 @@ func TestEngineKeepsChangesWithoutSecrets(t *testing.T) {
 	if got := r.changes(list, nil, "fine.txt", "leak.txt", "workspace.diff"); got["fine.txt"] != "fine\n" || got["leak.txt"] != "" || got["workspace.diff"] != "mine\n" {
 		t.Errorf("there is %q", got)
 	}
-	diff := r.configMaps()[list.Files[0].ConfigMap]
+	diff := r.configMaps()[list.Files[0].ConfigMapName]
 	if !strings.Contains(diff, "#   leak.txt: it holds what looks like a secret (aws-access-token)\n") || strings.Contains(diff, leak) {
 		t.Errorf("it says\n%s", diff)
 	}

@@ -157,18 +157,18 @@ func TestEngineProvesAgainWhatWasLost(t *testing.T) {
 	r.startEgressEngine("worker-1")
 	waitForFile(r.ctx, t, filepath.Join(r.workspace, "effects"))
 	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
-	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.IsolationLostAt = &lost })
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.IsolationLossTime = &lost })
 	// Nothing lets the call go on: what ends it is the hole.
 	steps := r.ended(2)
 	if res := steps[0].Status.Results; len(res) != 1 || res[0].ErrorCode != toolapi.CodeCancelled {
 		t.Errorf("the call that ran when the walls fell has %+v", res)
 	}
 	first, second := steps[0].Spec.Sandbox, steps[1].Spec.Sandbox
-	if first.ProvedAt == nil || first.ProvedAt.After(lost.Time) {
-		t.Errorf("the first proof is of %v", first.ProvedAt)
+	if first.ProofTime == nil || first.ProofTime.After(lost.Time) {
+		t.Errorf("the first proof is of %v", first.ProofTime)
 	}
 	// The clock of who found it lost is ahead by a minute.
-	if second.ProvedAt == nil || !second.ProvedAt.After(lost.Time) || second.IsolationTries < 3 {
+	if second.ProofTime == nil || !second.ProofTime.After(lost.Time) || second.IsolationTries < 3 {
 		t.Errorf("the second step has the proof %+v, after a loss at %v", second, lost)
 	}
 	if got, _ := os.ReadFile(filepath.Join(r.workspace, "effects")); string(got) != "effect\n" {
@@ -193,7 +193,7 @@ func (r *engineRig) loseIsolation(asked *v1alpha1.PendingInput) {
 	r.t.Helper()
 	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Sandbox.IsolationLostAt, st.PendingInput = &lost, asked
+		st.Sandbox.IsolationLossTime, st.PendingInput = &lost, asked
 		apimeta.SetStatusCondition(&st.Conditions, metav1.Condition{
 			Type: v1alpha1.ConditionIsolationVerified, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonIsolationLost, Message: "lost",
 		})

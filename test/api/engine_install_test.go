@@ -33,7 +33,7 @@ func installing(sk *v1alpha1.Skill) func(*v1alpha1.MotorRun) {
 		run.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(sk, v1alpha1.GroupVersion.WithKind("Skill"))}
 		run.Spec = v1alpha1.MotorRunSpec{
 			Mode: v1alpha1.ModeInstall, Dependencies: &v1alpha1.SkillDependencies{NPM: []string{"tiny@1.0.0"}}, Domains: []v1alpha1.Domain{"npm.example.org"},
-			MaxAttempts: 1, Limits: v1alpha1.RunLimits{TimeoutSeconds: 600},
+			MaxAttempts: 1, Limits: v1alpha1.RunLimits{ActiveDeadlineSeconds: 600},
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (r *engineRig) wantPackages(p runpolicy.Progress) {
 	if p.Packages == nil || p.Failure != nil || p.Final == nil {
 		r.t.Fatalf("packages %+v, failure %+v", p.Packages, p.Failure)
 	}
-	for _, name := range p.Packages.ConfigMaps {
+	for _, name := range p.Packages.ConfigMapNames {
 		cm := &corev1.ConfigMap{}
 		must(r.t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: name}, cm))
 		owner := metav1.GetControllerOf(cm)
@@ -84,7 +84,7 @@ func (r *engineRig) wantPackages(p runpolicy.Progress) {
 			r.t.Errorf("%s has the owner %+v and the labels %v", name, owner, cm.Labels)
 		}
 	}
-	content, err := skillstore.ReadChunks(r.ctx, admin, r.run.Namespace, p.Packages.ConfigMaps, metav1.GetControllerOf(r.run).UID)
+	content, err := skillstore.ReadChunks(r.ctx, admin, r.run.Namespace, p.Packages.ConfigMapNames, metav1.GetControllerOf(r.run).UID)
 	must(r.t, err)
 	own, err := os.ReadFile(filepath.Join(r.workspace, toolapi.InstallArchive))
 	must(r.t, err)
@@ -106,7 +106,7 @@ func TestEngineInstallsPackages(t *testing.T) {
 	}
 	var done toolapi.Installed
 	must(t, json.Unmarshal([]byte(resultIn(t, step.Status.Results, 0).Output), &done))
-	want := toolapi.Installed{ConfigMaps: p.Packages.ConfigMaps, SHA256: p.Packages.SHA256, Size: p.Packages.Size}
+	want := toolapi.Installed{ConfigMaps: p.Packages.ConfigMapNames, SHA256: p.Packages.SHA256, Size: p.Packages.Size}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
@@ -159,8 +159,8 @@ func TestEngineKilledWhileItInstalls(t *testing.T) {
 			for i := range all.Items {
 				names = append(names, all.Items[i].Name)
 			}
-			if slices.Sort(names); !slices.Equal(names, p.Packages.ConfigMaps) || len(step.Status.Unknown) > 0 {
-				t.Errorf("there are %v, and the run has %v; unknown %v", names, p.Packages.ConfigMaps, step.Status.Unknown)
+			if slices.Sort(names); !slices.Equal(names, p.Packages.ConfigMapNames) || len(step.Status.Unknown) > 0 {
+				t.Errorf("there are %v, and the run has %v; unknown %v", names, p.Packages.ConfigMapNames, step.Status.Unknown)
 			}
 		})
 	}

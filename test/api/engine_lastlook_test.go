@@ -95,7 +95,7 @@ func TestEngineLooksOnceMoreBesideAModelThatIsAway(t *testing.T) {
 			}
 			r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 				st.Worker, st.Epoch = "worker-2", 2
-				st.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+				st.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
 			})
 			r.startEngineWith("worker-2", tt.change)
 			steps := r.steps(func(s []v1alpha1.MotorStep) bool { return s[0].Status.Closed != nil })

@@ -43,7 +43,7 @@ func TestEngineEndsProgramsOfMCPServersOfARunThatStandsStill(t *testing.T) {
 		},
 		"waits": {
 			func(r *engineRig, _ *v1alpha1.PendingInput) {
-				r.skipped.Store(int64(time.Duration(r.run.Spec.Limits.TimeoutSeconds) * time.Second))
+				r.skipped.Store(int64(time.Duration(r.run.Spec.Limits.ActiveDeadlineSeconds) * time.Second))
 				r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Message = "The clock was set." })
 			},
 			func(*engineRig, *v1alpha1.PendingInput) {},
@@ -52,7 +52,7 @@ func TestEngineEndsProgramsOfMCPServersOfARunThatStandsStill(t *testing.T) {
 		"waits for a retry": {
 			func(r *engineRig, _ *v1alpha1.PendingInput) {
 				r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-					st.PendingInput = &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1)), AskedAt: metav1.Now()}
+					st.PendingInput = &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1)), AskTime: metav1.Now()}
 				})
 			},
 			func(r *engineRig, asked *v1alpha1.PendingInput) {

@@ -62,7 +62,7 @@ func TestEngineRunsCode(t *testing.T) {
 			code: v1alpha1.Code{Language: "javascript", Source: "const = 1"}, says: "SyntaxError", reason: v1alpha1.ReasonExecutionError,
 		},
 		"a timeout": {
-			code: v1alpha1.Code{Language: "javascript", Source: endless, TimeoutMs: 100}, says: `"code":"EXECUTION_TIMEOUT"`, reason: v1alpha1.ReasonExecutionTimeout,
+			code: v1alpha1.Code{Language: "javascript", Source: endless, TimeoutMilliseconds: 100}, says: `"code":"EXECUTION_TIMEOUT"`, reason: v1alpha1.ReasonExecutionTimeout,
 		},
 		"blocked": {
 			code:   v1alpha1.Code{Language: "javascript", Source: "\nrequire('child_process').execSync('id')"},
@@ -84,7 +84,7 @@ func TestEngineRunsCode(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{}, oneshot(tt.code.Language, tt.code.Source, tt.code.TimeoutMs))
+			r := newEngineRig(t, &stubModel{}, oneshot(tt.code.Language, tt.code.Source, tt.code.TimeoutMilliseconds))
 			r.startEngine("worker-1", nil)
 			p, step := r.came()
 			if tt.value != "" && timeless(p.Value) != tt.value || !strings.Contains(p.Value, tt.says) {

@@ -113,7 +113,7 @@ func TestEngineClosesARunWhoseSandboxIsOfAnotherTime(t *testing.T) {
 	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 1))
 	r.serve(7)
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+		st.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
 	})
 	r.startEngine("worker-1", nil)
 	steps := r.steps(func(steps []v1alpha1.MotorStep) bool {

@@ -43,7 +43,7 @@ func newSkillEngineRig(t *testing.T, model *stubModel, approved bool, change ...
 		policy.Tools = []v1alpha1.ToolName{"bash"}
 	}
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Skill = &v1alpha1.RunSkill{Name: "mail", Revision: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: approved, Policy: policy}
+		st.Skill = &v1alpha1.RunSkill{Name: "mail", RevisionName: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: approved, Policy: policy}
 	})
 	return r, rev
 }

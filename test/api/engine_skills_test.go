@@ -37,7 +37,7 @@ func writes(path, content string) string {
 func (r *engineRig) proposed(p v1alpha1.ProposedSkill) (rev *v1alpha1.SkillRevision, files []string) {
 	r.t.Helper()
 	rev = &v1alpha1.SkillRevision{}
-	must(r.t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: p.Revision}, rev))
+	must(r.t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: p.RevisionName}, rev))
 	list, err := (&skillstore.Store{Client: admin, Live: admin}).Files(r.ctx, rev)
 	must(r.t, err)
 	for _, f := range list {
@@ -56,7 +56,7 @@ func (r *engineRig) pinSkill(name string, files ...skill.File) *v1alpha1.SkillRe
 	rev, err := (&skillstore.Store{Client: manager, Live: manager}).Put(r.ctx, sk, v1alpha1.SkillRevisionSpec{}, files)
 	must(r.t, err)
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Skill = &v1alpha1.RunSkill{Name: name, Revision: rev.Name, ContentHash: rev.Spec.ContentHash}
+		st.Skill = &v1alpha1.RunSkill{Name: name, RevisionName: rev.Name, ContentHash: rev.Spec.ContentHash}
 	})
 	return rev
 }
@@ -93,8 +93,8 @@ func TestEngineProposesSkills(t *testing.T) {
 	if diff := cmp.Diff([]string{"SKILL.md", mail, "references/big", big, "scripts/send.sh", "#!/bin/sh\ntrue\n"}, files); diff != "" {
 		t.Errorf("-want +got:\n%.2000s", diff)
 	}
-	want := &v1alpha1.ExtractedFrom{Run: r.run.Name, RunUID: string(r.run.UID), ChangedFiles: []string{"SKILL.md", "references/big", "scripts/send.sh"}}
-	if diff := cmp.Diff(want, rev.Spec.ExtractedFrom); diff != "" || rev.Spec.Skill != "mail" || rev.Spec.Description != "Does mail." {
+	want := &v1alpha1.ExtractedFrom{RunName: r.run.Name, RunUID: string(r.run.UID), ChangedFiles: []string{"SKILL.md", "references/big", "scripts/send.sh"}}
+	if diff := cmp.Diff(want, rev.Spec.ExtractedFrom); diff != "" || rev.Spec.SkillName != "mail" || rev.Spec.Description != "Does mail." {
 		t.Errorf("%+v (-want +got):\n%s", rev.Spec, diff)
 	}
 	var sk v1alpha1.Skill
@@ -146,7 +146,7 @@ func TestEngineProposesARepairedSkill(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	want := &v1alpha1.ExtractedFrom{
-		Run: r.run.Name, RunUID: string(r.run.UID), Revision: base.Name, ChangedFiles: []string{"SKILL.md", "references/new.md"}, DeletedFiles: []string{"references/old.md"},
+		RunName: r.run.Name, RunUID: string(r.run.UID), RevisionName: base.Name, ChangedFiles: []string{"SKILL.md", "references/new.md"}, DeletedFiles: []string{"references/old.md"},
 	}
 	if diff := cmp.Diff(want, rev.Spec.ExtractedFrom); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -94,7 +94,7 @@ func newRun(namespace string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.Moto
 		ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: namespace},
 		Spec: v1alpha1.MotorRunSpec{
 			Task: "count the words", Tools: []v1alpha1.ToolName{"bash", "read"},
-			Limits: v1alpha1.RunLimits{TimeoutSeconds: 600, AwaitingInputSeconds: 300},
+			Limits: v1alpha1.RunLimits{ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 300},
 		},
 	}
 	for _, c := range change {

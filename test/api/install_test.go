@@ -42,8 +42,8 @@ func (r *rig) installed(res *toolapi.Result) {
 }
 
 func TestInstallRun(t *testing.T) {
-	archive := &v1alpha1.PackageArchive{ConfigMaps: []string{"send-packages-0123456789ab-0"}, SHA256: strings.Repeat("0a", 32), Size: 100}
-	done := text.JSON(toolapi.Installed{ConfigMaps: archive.ConfigMaps, SHA256: archive.SHA256, Size: archive.Size, Packages: []string{"npm tiny@1.0.0"}})
+	archive := &v1alpha1.PackageArchive{ConfigMapNames: []string{"send-packages-0123456789ab-0"}, SHA256: strings.Repeat("0a", 32), Size: 100}
+	done := text.JSON(toolapi.Installed{ConfigMaps: archive.ConfigMapNames, SHA256: archive.SHA256, Size: archive.Size, Packages: []string{"npm tiny@1.0.0"}})
 	failed := func(code, output string) *toolapi.Result {
 		return &toolapi.Result{ErrorCode: code, Output: output, Provenance: toolapi.ProvenanceWeb, DurationMs: 7}
 	}
@@ -117,8 +117,8 @@ func TestSandboxWithPackages(t *testing.T) {
 	r := newRig(t)
 	before := r.run()
 	run := before.DeepCopy()
-	run.Status.Skill = &v1alpha1.RunSkill{Name: "send", Revision: "send-0", ContentHash: "sha256:0", Packages: &v1alpha1.PackageArchive{
-		ConfigMaps: []string{"send-packages-0123456789ab-0", "send-packages-0123456789ab-1"}, SHA256: strings.Repeat("0a", 32), Size: 100,
+	run.Status.Skill = &v1alpha1.RunSkill{Name: "send", RevisionName: "send-0", ContentHash: "sha256:0", Packages: &v1alpha1.PackageArchive{
+		ConfigMapNames: []string{"send-packages-0123456789ab-0", "send-packages-0123456789ab-1"}, SHA256: strings.Repeat("0a", 32), Size: 100,
 	}}
 	must(t, manager.Status().Patch(r.ctx, run, client.MergeFrom(before)))
 	r.ready()

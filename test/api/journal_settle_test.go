@@ -35,7 +35,7 @@ func TestSettleKeepsWhatAnotherWrote(t *testing.T) {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
 	status := got.Steps()[0].Status
-	if status.OK != "2/2" || status.ToolMs != 16 || status.Phase != v1alpha1.StepSettled {
+	if status.OK != "2/2" || status.ToolMilliseconds != 16 || status.Phase != v1alpha1.StepSettled {
 		t.Errorf("status %+v", status)
 	}
 	// The one that lost settles again, with nothing new.

@@ -53,7 +53,7 @@ func TestJournalRoundTrip(t *testing.T) {
 			ctx := testContext(t)
 			run := createRun(ctx, t, newNamespace(ctx, t))
 			l := loadLog(ctx, t, manager, run, claim1)
-			l.UseSandbox(v1alpha1.StepSandbox{PodUID: "uid", ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 20})
+			l.UseSandbox(v1alpha1.StepSandbox{PodUID: "uid", ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 20})
 			results := want.Results
 			want.Results = make([]*toolapi.Result, len(results))
 			must(t, l.Append(ctx, want))
@@ -112,8 +112,8 @@ func TestJournalEnd(t *testing.T) {
 	if len(end.Content) > 64<<10 || !strings.HasSuffix(end.Content, "ä…") || len(o.Hint) > 1024 || !strings.HasSuffix(o.Hint, "ö…") {
 		t.Errorf("%d bytes of partial result, %d of hint", len(end.Content), len(o.Hint))
 	}
-	if end.Usage != (v1alpha1.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}) || end.ModelMs != 1000 {
-		t.Errorf("the end took %+v and %d ms", end.Usage, end.ModelMs)
+	if end.Usage != (v1alpha1.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}) || end.ModelMilliseconds != 1000 {
+		t.Errorf("the end took %+v and %d ms", end.Usage, end.ModelMilliseconds)
 	}
 	// Another loop of the same claim that comes to the same end is not stale, and writes no second one.
 	must(t, l.End(ctx, f, extra))

@@ -19,8 +19,8 @@ import (
 func oneshot(language, source string, timeoutMs int32) func(*v1alpha1.MotorRun) {
 	return func(run *v1alpha1.MotorRun) {
 		run.Spec = v1alpha1.MotorRunSpec{
-			Mode: v1alpha1.ModeOneshot, Code: &v1alpha1.Code{Language: language, Source: source, TimeoutMs: timeoutMs}, MaxAttempts: 3,
-			Limits: v1alpha1.RunLimits{TimeoutSeconds: 600},
+			Mode: v1alpha1.ModeOneshot, Code: &v1alpha1.Code{Language: language, Source: source, TimeoutMilliseconds: timeoutMs}, MaxAttempts: 3,
+			Limits: v1alpha1.RunLimits{ActiveDeadlineSeconds: 600},
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestOneshot(t *testing.T) {
 			if res.Value != tt.value || !strings.Contains(res.Summary, tt.says) {
 				t.Errorf("result %+v", res)
 			}
-			if res.Stats.ToolCalls != 1 || res.Stats.ToolMs != 7 || res.Stats.Errors != tt.errors || res.Stats.Tokens != 0 || run.Status.Model != "" {
+			if res.Stats.ToolCalls != 1 || res.Stats.ToolMilliseconds != 7 || res.Stats.Errors != tt.errors || res.Stats.Tokens != 0 || run.Status.Model != "" {
 				t.Errorf("stats %+v, model %q", res.Stats, run.Status.Model)
 			}
 			if n := len(run.Status.Attempts); n != 1 {

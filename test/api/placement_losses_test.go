@@ -133,7 +133,7 @@ func (f *fleet) step(run *v1alpha1.MotorRun) {
 	if len(l.Steps()) > 0 {
 		return
 	}
-	l.UseSandbox(v1alpha1.StepSandbox{PodUID: run.Status.Sandbox.PodUID, ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 40})
+	l.UseSandbox(v1alpha1.StepSandbox{PodUID: run.Status.Sandbox.PodUID, ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 40})
 	must(f.t, l.Append(f.ctx, turn(1, "", `bash:{"command":"true"}`)))
 }
 
@@ -314,7 +314,7 @@ func suspected(t *testing.T) *rig {
 // A run that waits for its trial has a worker that looks after its sandbox, and its time stands still.
 func TestWaitForATrialTakesNoTime(t *testing.T) {
 	r := suspected(t)
-	if st := r.run().Status; st.Paused.Since == nil {
+	if st := r.run().Status; st.Paused.StartTime == nil {
 		t.Errorf("its time goes on: %+v", st.Paused)
 	}
 	// That worker carries nothing of it on, so its end is no loss.
@@ -325,7 +325,7 @@ func TestWaitForATrialTakesNoTime(t *testing.T) {
 	r.now = r.now.Add(2 * time.Hour)
 	r.once()
 	r.want(v1alpha1.PhaseRunning)
-	if st := r.run().Status; !runpolicy.IsAlone(&st) || st.Paused.Since != nil || st.Paused.Seconds < 7190 {
+	if st := r.run().Status; !runpolicy.IsAlone(&st) || st.Paused.StartTime != nil || st.Paused.DurationSeconds < 7190 {
 		t.Errorf("losses %+v, paused %+v", st.Losses, st.Paused)
 	}
 }
@@ -351,7 +351,7 @@ func TestHeldRunEndsAtOnce(t *testing.T) {
 			r.crash()
 		}
 		r.want(v1alpha1.PhaseRunning, "Stalled True SetAside")
-		if st := r.run().Status; st.Worker != "replica-5" || st.Paused.Since != nil {
+		if st := r.run().Status; st.Worker != "replica-5" || st.Paused.StartTime != nil {
 			t.Errorf("worker %q, paused %+v", st.Worker, st.Paused)
 		}
 		r.now = r.now.Add(time.Hour)

@@ -92,7 +92,7 @@ func TestTimeToLiveChanges(t *testing.T) {
 	r := newRig(t)
 	r.patchSpec(`{"cancel":true}`)
 	r.step()
-	finished := r.run().Status.FinishedAt.Time
+	finished := r.run().Status.CompletionTime.Time
 	r.now = finished.Add(time.Minute)
 	r.patchSpec(`{"ttlSecondsAfterFinished":61}`)
 	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > 2*time.Second {
@@ -127,7 +127,7 @@ func TestFinishedRunStaysUntilTheTimeIsKnown(t *testing.T) {
 	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.TTLSecondsAfterFinished = new(int32(60)) })
 	r.patchSpec(`{"cancel":true}`)
 	r.step()
-	finished := r.run().Status.FinishedAt.Time
+	finished := r.run().Status.CompletionTime.Time
 	r.now = finished.Add(time.Hour)
 	clock := &led{now: r.now, until: finished.Add(time.Second)}
 	r.rec.Time = clock
@@ -152,7 +152,7 @@ func waitsForItsArchive(t *testing.T, archived bool) {
 	r.rec.Config.Archive = true
 	r.patchSpec(`{"cancel":true}`)
 	r.step()
-	finished := r.run().Status.FinishedAt.Time
+	finished := r.run().Status.CompletionTime.Time
 	if archived {
 		run := r.run()
 		base := run.DeepCopy()
@@ -254,7 +254,7 @@ func TestRunWhoseArtifactIsNeededIsKept(t *testing.T) {
 			for _, later := range []string{"later", "unrelated"} {
 				createRun(r.ctx, t, r.ns, named(later), func(run *v1alpha1.MotorRun) {
 					of := map[string]string{"later": "run", "unrelated": "another"}[later]
-					run.Spec.Files = []v1alpha1.InputFile{{Path: "in", ArtifactRef: &v1alpha1.ArtifactRef{Run: of, Path: "out"}}}
+					run.Spec.Files = []v1alpha1.InputFile{{Path: "in", ArtifactRef: &v1alpha1.ArtifactRef{RunName: of, Path: "out"}}}
 				})
 			}
 			r.patchSpec(`{"cancel":true}`)

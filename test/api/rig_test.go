@@ -213,7 +213,7 @@ func (r *rig) log() *journal.Log {
 	l, err := journal.Load(r.ctx, manager, manager, run, attempt, journal.Claim{Epoch: max(1, run.Status.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
 	must(r.t, err)
 	if pod := r.pod(); pod != nil {
-		l.UseSandbox(v1alpha1.StepSandbox{PodUID: string(pod.UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 40})
+		l.UseSandbox(v1alpha1.StepSandbox{PodUID: string(pod.UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 40})
 	}
 	return l
 }
@@ -276,7 +276,7 @@ func (r *rig) attempts() []string {
 	r.t.Helper()
 	var list []string
 	for i, a := range r.run().Status.Attempts {
-		if int(a.Index) != i || a.StartedAt == nil || (a.Failure != nil) != (a.FinishedAt != nil) && a.Failure != nil {
+		if int(a.Index) != i || a.StartTime == nil || (a.Failure != nil) != (a.CompletionTime != nil) && a.Failure != nil {
 			r.t.Errorf("attempt %d: %+v", i, a)
 		}
 		s := string(a.Cause)
@@ -347,14 +347,14 @@ func (r *rig) wantEnd(phase v1alpha1.RunPhase, reason string) *v1alpha1.MotorRun
 	if st.Reason != reason {
 		r.t.Errorf("status.reason is %q, want %q", st.Reason, reason)
 	}
-	if st.Result == nil || st.FinishedAt == nil || st.PendingInput != nil {
-		r.t.Fatalf("result %v, finished at %v, pending %v", st.Result, st.FinishedAt, st.PendingInput)
+	if st.Result == nil || st.CompletionTime == nil || st.PendingInput != nil {
+		r.t.Fatalf("result %v, finished at %v, pending %v", st.Result, st.CompletionTime, st.PendingInput)
 	}
 	if st.Result.OK != (phase == v1alpha1.PhaseCompleted) {
 		r.t.Errorf("result is ok: %t", st.Result.OK)
 	}
 	last := st.Attempts[len(st.Attempts)-1]
-	if last.FinishedAt == nil || phase == v1alpha1.PhaseFailed && last.Failure == nil || phase == v1alpha1.PhaseCompleted && last.Failure != nil {
+	if last.CompletionTime == nil || phase == v1alpha1.PhaseFailed && last.Failure == nil || phase == v1alpha1.PhaseCompleted && last.Failure != nil {
 		r.t.Errorf("attempts %+v", st.Attempts)
 	}
 	if stalled := apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionStalled); stalled == (phase == v1alpha1.PhaseCompleted) {

@@ -64,7 +64,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 			Tool: "bash", Arguments: gitPush, ArgsDigest: runpolicy.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
 			Rule: `spec.approval.bash.commands "git push *"`,
 		},
-		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, Step: "run-a0-s1", AskedAt: asked, ExpiresAt: metav1.NewTime(asked.Add(900 * time.Second)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a0-s1", AskTime: asked, ExpirationTime: metav1.NewTime(asked.Add(900 * time.Second)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-approval-") {
@@ -100,18 +100,18 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	r.said(turn(2, "done"))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
-	if s := run.Status.Result.Stats; s.WaitingMs < 200_000 || s.ToolMs != 2000 {
+	if s := run.Status.Result.Stats; s.WaitingMilliseconds < 200_000 || s.ToolMilliseconds != 2000 {
 		t.Errorf("stats %+v", s)
 	}
 }
 
 // Nobody's decision does not end the run: its loop goes on, however much later.
 func TestApprovalExpires(t *testing.T) {
-	r := newRig(t, needsApproval, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 60 })
+	r := newRig(t, needsApproval, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 60 })
 	r.ready()
 	r.said(turn(1, "", "bash:"+gitPush, "bash:"+gitPush))
 	p := r.asksApproval(0)
-	r.now = p.ExpiresAt.Add(time.Second)
+	r.now = p.ExpirationTime.Add(time.Second)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Finished False Running")
 	r.now = r.now.Add(30 * time.Second)
@@ -155,7 +155,7 @@ func TestApprovalWhileSuspended(t *testing.T) {
 	r.patchSpec(`{"suspend":true}`)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Suspended True Suspended", "AwaitingInput True Approval")
-	r.now = p.ExpiresAt.Add(24 * time.Hour)
+	r.now = p.ExpirationTime.Add(24 * time.Hour)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Finished False Running")
 	r.patchSpec(`{"suspend":false}`)
@@ -164,7 +164,7 @@ func TestApprovalWhileSuspended(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	r.decided(motorloop.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
 	r.want(v1alpha1.PhaseRunning, "Finished False Running")
-	if st := r.run().Status; st.Paused.Seconds != 0 {
+	if st := r.run().Status; st.Paused.DurationSeconds != 0 {
 		t.Errorf("the time of a person was counted twice: %+v", st.Paused)
 	}
 	r.now = r.now.Add(590 * time.Second)

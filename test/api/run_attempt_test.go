@@ -39,7 +39,7 @@ func TestRetry(t *testing.T) {
 	r.wantAttempts("First RepeatedToolFailure")
 	run := r.run()
 	p := run.Status.PendingInput
-	if p == nil || p.Kind != v1alpha1.InputRetry || p.ID != "retry-1" || *p.Attempt != 1 || !p.AskedAt.Equal(&failedAt) || p.ExpiresAt.Sub(failedAt.Time) != 1800*time.Second {
+	if p == nil || p.Kind != v1alpha1.InputRetry || p.ID != "retry-1" || *p.Attempt != 1 || !p.AskTime.Equal(&failedAt) || p.ExpirationTime.Sub(failedAt.Time) != 1800*time.Second {
 		t.Fatalf("pending %+v", p)
 	}
 	if res.RequeueAfter < 1799*time.Second || res.RequeueAfter > 1801*time.Second {
@@ -47,7 +47,7 @@ func TestRetry(t *testing.T) {
 	}
 	a := attemptAt(t, run, 0)
 	want := v1alpha1.FailureSummary{
-		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStep: "run-a0-s1", Retryable: true,
+		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStepName: "run-a0-s1", Retryable: true,
 		SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "Use port 8080.",
 	}
 	if diff := cmp.Diff(want, *a.Failure); diff != "" || a.Iterations != 1 || a.Usage.TotalTokens != 130 {
@@ -65,14 +65,14 @@ func TestRetry(t *testing.T) {
 	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.PendingInput != nil {
 		t.Errorf("pending %v, the model is told %q", run.Status.PendingInput, c)
 	}
-	if st := run.Status; st.Paused.Seconds != 1000 && st.Paused.Seconds != 1001 || st.Paused.Since != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Epoch != 1 {
+	if st := run.Status; st.Paused.DurationSeconds != 1000 && st.Paused.DurationSeconds != 1001 || st.Paused.StartTime != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Epoch != 1 {
 		t.Errorf("paused %+v, sandbox %+v", st.Paused, st.Sandbox)
 	}
 	r.said(turnOf(1, 1, "done"))
 	r.step()
 	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	stats := run.Status.Result.Stats
-	if stats.Iterations != 2 || stats.Tokens != 250 || stats.WaitingMs < 1000_000 || stats.WaitingMs > 1001_000 || stats.OverheadMs > 10_000 {
+	if stats.Iterations != 2 || stats.Tokens != 250 || stats.WaitingMilliseconds < 1000_000 || stats.WaitingMilliseconds > 1001_000 || stats.OverheadMilliseconds > 10_000 {
 		t.Errorf("stats %+v", stats)
 	}
 	wantEvents := []string{"Normal SandboxReady", "Normal AllBlocked", "Warning AttemptFailed", "Normal AttemptStarted", "Normal Answered", "Normal Completed"}
@@ -153,11 +153,11 @@ func TestRetryIsNotMadeTwice(t *testing.T) {
 }
 
 func TestRetryWindowExpires(t *testing.T) {
-	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.RetryWindowSeconds = 60 })
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.RetryDeadlineSeconds = 60 })
 	r.ready()
 	r.failed("Why")
 	r.step()
-	expires := r.run().Status.PendingInput.ExpiresAt
+	expires := r.run().Status.PendingInput.ExpirationTime
 	r.now = expires.Add(-time.Second)
 	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
 		t.Errorf("comes back after %s, the window is over in 1 s", res.RequeueAfter)
@@ -166,11 +166,11 @@ func TestRetryWindowExpires(t *testing.T) {
 	r.now = expires.Time
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "Why")
-	if m := run.Status.Message; !strings.Contains(m, "It failed.") || !strings.Contains(m, "60 s (spec.limits.retryWindowSeconds)") {
+	if m := run.Status.Message; !strings.Contains(m, "It failed.") || !strings.Contains(m, "60 s (spec.limits.retryDeadlineSeconds)") {
 		t.Errorf("message %q", m)
 	}
-	if a := attemptAt(t, run, 0); !a.FinishedAt.Before(run.Status.FinishedAt) {
-		t.Errorf("the attempt ended at %s, the run at %s", a.FinishedAt, run.Status.FinishedAt)
+	if a := attemptAt(t, run, 0); !a.CompletionTime.Before(run.Status.CompletionTime) {
+		t.Errorf("the attempt ended at %s, the run at %s", a.CompletionTime, run.Status.CompletionTime)
 	}
 	if r.pod() != nil {
 		t.Error("the sandbox is still there")
@@ -282,7 +282,7 @@ func TestNextAttemptIsOneWrite(t *testing.T) {
 
 // Ten attempts whose texts are as long and as costly as they can be.
 func TestStatusOfManyAttemptsIsBounded(t *testing.T) {
-	r := newRig(t, attempts(8), func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 86400 })
+	r := newRig(t, attempts(8), func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 86400 })
 	hard := strings.Repeat("<\"\n\x01漢", 2000)
 	size := func() {
 		t.Helper()

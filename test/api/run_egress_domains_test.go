@@ -62,7 +62,7 @@ func TestDomainAllowedForTheRun(t *testing.T) {
 	if a := r.route().Annotations[v1alpha1.AnnotationDomains]; a != "example.org, example.net" {
 		t.Errorf("annotation %q", a)
 	}
-	if r.run().Status.Sandbox.IsolationLostAt != nil {
+	if r.run().Status.Sandbox.IsolationLossTime != nil {
 		t.Error("a domain more counts as a loss of isolation")
 	}
 	r.used("AllowRun")
@@ -128,7 +128,7 @@ func TestFirstDomainOfARun(t *testing.T) {
 		t.Error("the NetworkPolicy stands")
 	}
 	r.want(v1alpha1.PhaseRunning, "EgressReady ", "IsolationVerified True AllBlocked")
-	if r.run().Status.Sandbox.IsolationLostAt != nil {
+	if r.run().Status.Sandbox.IsolationLossTime != nil {
 		t.Error("opening and closing the way counts as a loss of isolation")
 	}
 }

@@ -23,8 +23,8 @@ func (r *rig) proved(index int32) {
 	r.t.Helper()
 	l := r.log()
 	l.UseSandbox(v1alpha1.StepSandbox{
-		PodUID: string(r.pod().UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 40,
-		ProvedAt: new(runpolicy.ProvedAt(r.run(), r.now)),
+		PodUID: string(r.pod().UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 40,
+		ProofTime: new(runpolicy.ProvedAt(r.run(), r.now)),
 	})
 	next := turn(index, "", `bash:{"command":"true"}`)
 	must(r.t, l.Append(r.ctx, next))
@@ -78,14 +78,14 @@ func TestIsolationLost(t *testing.T) {
 				if !slices.Contains(r.events, "Warning IsolationLost") {
 					t.Errorf("events %v", r.events)
 				}
-				first := r.run().Status.Sandbox.IsolationLostAt
+				first := r.run().Status.Sandbox.IsolationLossTime
 
 				// It is lost again before anybody has proved anything.
 				must(t, admin.Get(r.ctx, key, policy))
 				change(r, policy)
 				// The first pass says so, the second puts it right.
 				r.settle()
-				if again := r.run().Status.Sandbox.IsolationLostAt; first == nil || again == nil || !again.After(first.Time) {
+				if again := r.run().Status.Sandbox.IsolationLossTime; first == nil || again == nil || !again.After(first.Time) {
 					t.Errorf("lost at %v, and again at %v", first, again)
 				}
 
@@ -117,7 +117,7 @@ func TestIsolationLostByAll(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "IsolationVerified False IsolationLost")
 	must(t, admin.Get(r.ctx, client.ObjectKeyFromObject(other), other))
-	if other.Status.Sandbox != nil && other.Status.Sandbox.IsolationLostAt != nil {
+	if other.Status.Sandbox != nil && other.Status.Sandbox.IsolationLossTime != nil {
 		t.Error("a sandbox that was made afterwards has lost something")
 	}
 }
@@ -140,7 +140,7 @@ func TestPolicyWithoutItsLabels(t *testing.T) {
 	if have.Labels["mine"] != "yes" || have.Annotations["mine"] != "yes" || have.Annotations[v1alpha1.AnnotationDomains] != "example.org" {
 		t.Errorf("labels %v, annotations %v", have.Labels, have.Annotations)
 	}
-	if r.run().Status.Sandbox.IsolationLostAt != nil {
+	if r.run().Status.Sandbox.IsolationLossTime != nil {
 		t.Error("that counts as a loss of isolation")
 	}
 }

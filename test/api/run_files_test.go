@@ -25,12 +25,12 @@ func TestFilesOfOthers(t *testing.T) {
 			"may not get the configmaps other",
 		},
 		"an artifact": {
-			v1alpha1.InputFile{ArtifactRef: &v1alpha1.ArtifactRef{Run: "earlier", Path: "out/a"}},
+			v1alpha1.InputFile{ArtifactRef: &v1alpha1.ArtifactRef{RunName: "earlier", Path: "out/a"}},
 			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"kept"}, Verbs: []string{"get"}},
 			"may not get the configmaps kept",
 		},
 		"an artifact in the bucket": {
-			v1alpha1.InputFile{ArtifactRef: &v1alpha1.ArtifactRef{Run: "earlier", Path: "out/b"}},
+			v1alpha1.InputFile{ArtifactRef: &v1alpha1.ArtifactRef{RunName: "earlier", Path: "out/b"}},
 			rbacv1.PolicyRule{APIGroups: []string{"motorcortex.dev"}, Resources: []string{"motorruns"}, ResourceNames: []string{"earlier"}, Verbs: []string{"get"}},
 			"may not get the motorruns earlier",
 		},
@@ -41,7 +41,7 @@ func TestFilesOfOthers(t *testing.T) {
 			earlier := createRun(r.ctx, t, r.ns, named("earlier"))
 			before := earlier.DeepCopy()
 			earlier.Status.Result = &v1alpha1.RunResult{Artifacts: []v1alpha1.Artifact{
-				{Path: "out/a", Size: 1, ConfigMap: "kept"}, {Path: "out/b", Size: 1, Object: "_artifacts/b"},
+				{Path: "out/a", Size: 1, ConfigMapName: "kept"}, {Path: "out/b", Size: 1, ObjectKey: "_artifacts/b"},
 			}}
 			must(t, manager.Status().Patch(r.ctx, earlier, client.MergeFrom(before)))
 			tt.file.Path = "in"

@@ -20,7 +20,7 @@ func (r *rig) away(reason string, mustAct bool) {
 
 // While the model cannot be had the run says so, and its clock stands.
 func TestRunWaitsForItsModel(t *testing.T) {
-	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 60 })
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 60 })
 	r.ready()
 	r.said(turn(1, "", "bash:{}"))
 	r.step()
@@ -74,7 +74,7 @@ func TestToolThatIsNotOffered(t *testing.T) {
 
 // If nobody gives the attempt up, the run ends by its own time all the same.
 func TestOutageThatNobodyEnds(t *testing.T) {
-	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 60 })
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 60 })
 	r.ready()
 	r.away(v1alpha1.ReasonModelUnavailable, false)
 	r.step()

@@ -40,7 +40,7 @@ func TestRunHappyPath(t *testing.T) {
 	if run.Status.Worker != "replica-1" || run.Status.Epoch != 1 || run.Status.Model != "model-0" || run.Status.ObservedGeneration != 1 {
 		t.Errorf("worker %q, epoch %d, model %q, generation %d", run.Status.Worker, run.Status.Epoch, run.Status.Model, run.Status.ObservedGeneration)
 	}
-	wantSandbox := &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: string(pod.UID), PodIP: "10.1.2.3", NodeIP: "192.0.2.7", CreatedAt: &pod.CreationTimestamp}
+	wantSandbox := &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: string(pod.UID), PodIP: "10.1.2.3", NodeIP: "192.0.2.7", CreationTime: &pod.CreationTimestamp}
 	if diff := cmp.Diff(wantSandbox, run.Status.Sandbox); diff != "" {
 		t.Errorf("status.sandbox (-want +got):\n%s", diff)
 	}
@@ -66,14 +66,14 @@ func TestRunHappyPath(t *testing.T) {
 	r.step()
 	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	want := v1alpha1.RunResult{OK: true, Summary: "There are three words.", Stats: v1alpha1.RunStats{
-		Iterations: 2, ToolCalls: 2, Errors: 1, DurationMs: 10_000, ModelMs: 3000, ToolMs: 150, OverheadMs: 6850, Tokens: 240,
+		Iterations: 2, ToolCalls: 2, Errors: 1, DurationMilliseconds: 10_000, ModelMilliseconds: 3000, ToolMilliseconds: 150, OverheadMilliseconds: 6850, Tokens: 240,
 	}}
 	if diff := cmp.Diff(want, *run.Status.Result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	wantCalls := []v1alpha1.CallHead{
-		{ID: "a0-s1-c0", Tool: "bash", OK: true, DurationMs: 120, Head: "a b c"},
-		{ID: "a0-s1-c1", Tool: "read", ErrorCode: "not_found", DurationMs: 30, Head: "content"},
+		{ID: "a0-s1-c0", Tool: "bash", OK: true, DurationMilliseconds: 120, Head: "a b c"},
+		{ID: "a0-s1-c1", Tool: "read", ErrorCode: "not_found", DurationMilliseconds: 30, Head: "content"},
 	}
 	if diff := cmp.Diff(wantCalls, attemptAt(t, run, 0).LastCalls, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("last calls (-want +got):\n%s", diff)

@@ -27,7 +27,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	run := r.run()
 	want := &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputQuestion, Title: "Which of them?", Question: "Which\nof them?", Options: []string{"a", "b"}, Default: "a",
-		Step: "run-a0-s1", AskedAt: metav1.NewTime(asked), ExpiresAt: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
+		StepName: "run-a0-s1", AskTime: metav1.NewTime(asked), ExpirationTime: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, run.Status.PendingInput); diff != "" {
 		t.Errorf("status.pendingInput (-want +got):\n%s", diff)
@@ -59,7 +59,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	r.said(turn(2, "It is b."))
 	r.step()
 	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
-	if w := run.Status.Result.Stats.WaitingMs; w != 250_000 {
+	if w := run.Status.Result.Stats.WaitingMilliseconds; w != 250_000 {
 		t.Errorf("waited %d ms", w)
 	}
 	wantEvents := []string{"Normal SandboxReady", "Normal AllBlocked", "Normal Question", "Warning UnknownQuestion", "Normal Answered", "Normal Completed"}
@@ -84,7 +84,7 @@ func TestQuestionExpires(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	id := r.asked(1, `{"question":"Which?"}`)
-	expires := r.run().Status.PendingInput.ExpiresAt
+	expires := r.run().Status.PendingInput.ExpirationTime
 	r.now = expires.Add(-time.Second)
 	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
 		t.Errorf("comes back after %s, the question expires in 1 s", res.RequeueAfter)
@@ -106,7 +106,7 @@ func TestAnswerOnTimeIsNotTooLate(t *testing.T) {
 	r.ready()
 	id := r.asked(1, `{"question":"Which?"}`)
 	respond(r.ctx, t, r.run(), id, "this")
-	r.now = r.run().Status.PendingInput.ExpiresAt.Add(time.Minute)
+	r.now = r.run().Status.PendingInput.ExpirationTime.Add(time.Minute)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "Finished False Running", "AwaitingInput False Answered")
 }
@@ -141,7 +141,7 @@ func TestTwoQuestionsInOneTurn(t *testing.T) {
 	r.step()
 	first := r.run().Status.PendingInput
 	respond(r.ctx, t, r.run(), first.ID, "1")
-	r.now = first.ExpiresAt.Add(-time.Second)
+	r.now = first.ExpirationTime.Add(-time.Second)
 	r.step()
 	r.used("1")
 	r.asks(v1alpha1.InputQuestion, 1)

@@ -117,7 +117,7 @@ func TestBlockedRunsGetSlower(t *testing.T) {
 	}
 	for name, block := range blocks {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 86400 })
+			r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 86400 })
 			block(r)
 			created := r.run().CreationTimestamp
 			for age, want := range map[time.Duration]time.Duration{

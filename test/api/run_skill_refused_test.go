@@ -165,11 +165,11 @@ func TestRunWaitsForSkill(t *testing.T) {
 func TestRunIsCancelledBeforeItsSkillIsWritten(t *testing.T) {
 	r := approvedUsingRig(t, mailPolicy())
 	r.use()
-	revision := r.skills.skill().Status.Revision
+	revision := r.skills.skill().Status.RevisionName
 	r.hold(revision)
 	r.patchSpec(`{"cancel":true}`)
 	r.settle()
-	if r.run().Status.FinishedAt == nil || r.run().Status.Skill != nil {
+	if r.run().Status.CompletionTime == nil || r.run().Status.Skill != nil {
 		t.Errorf("%+v", r.run().Status)
 	}
 	if holders := r.holders(revision); len(holders) > 0 {

@@ -22,15 +22,15 @@ func TestRunUsesApprovedSkill(t *testing.T) {
 	r.once()
 	pin := r.pinned()
 	want := &v1alpha1.RunSkill{
-		Name: "mail", Revision: sk.Status.Revision, ContentHash: sk.Status.ContentHash, PolicyHash: sk.Status.PolicyHash, Approved: true, Policy: &sk.Spec.Policy,
+		Name: "mail", RevisionName: sk.Status.RevisionName, ContentHash: sk.Status.ContentHash, PolicyHash: sk.Status.PolicyHash, Approved: true, Policy: &sk.Spec.Policy,
 	}
 	if diff := cmp.Diff(want, pin); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if r.pod() != nil || !slices.Equal(r.holders(pin.Revision), []string{"run"}) {
-		t.Errorf("when it is pinned, there is a Pod: %t, the holders are %q", r.pod() != nil, r.holders(pin.Revision))
+	if r.pod() != nil || !slices.Equal(r.holders(pin.RevisionName), []string{"run"}) {
+		t.Errorf("when it is pinned, there is a Pod: %t, the holders are %q", r.pod() != nil, r.holders(pin.RevisionName))
 	}
-	if m := r.run().Status.Message; !strings.Contains(m, "uses revision "+pin.Revision) {
+	if m := r.run().Status.Message; !strings.Contains(m, "uses revision "+pin.RevisionName) {
 		t.Errorf("message %q", m)
 	}
 
@@ -46,8 +46,8 @@ func TestRunUsesApprovedSkill(t *testing.T) {
 	r.said(turn(1, "Sent."))
 	r.settle()
 	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
-	if holders := r.holders(pin.Revision); len(holders) > 0 {
-		t.Errorf("after the end %s is held by %q", pin.Revision, holders)
+	if holders := r.holders(pin.RevisionName); len(holders) > 0 {
+		t.Errorf("after the end %s is held by %q", pin.RevisionName, holders)
 	}
 	if diff := cmp.Diff(want, r.pinned()); diff != "" {
 		t.Errorf("after the end (-want +got):\n%s", diff)
@@ -132,7 +132,7 @@ func TestSkillIsApprovedAnewUnderWay(t *testing.T) {
 
 	r.another("later")
 	r.once()
-	if later := r.pinned(); later.Revision != newer.Revision || later.Revision == pin.Revision || later.PolicyHash != newer.PolicyHash {
+	if later := r.pinned(); later.RevisionName != newer.RevisionName || later.RevisionName == pin.RevisionName || later.PolicyHash != newer.PolicyHash {
 		t.Errorf("%+v", later)
 	}
 }
@@ -147,7 +147,7 @@ func TestSkillIsDeletedWhileARunUsesIt(t *testing.T) {
 	r.collectGarbage()
 	r.settle()
 	r.want(v1alpha1.PhaseRunning, "Accepted True Accepted")
-	if names := r.skills.revisionNames(); !slices.Equal(names, []string{pin.Revision}) {
+	if names := r.skills.revisionNames(); !slices.Equal(names, []string{pin.RevisionName}) {
 		t.Fatalf("the revisions are %q", names)
 	}
 	r.patchSpec(`{"cancel":true}`)

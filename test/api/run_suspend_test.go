@@ -14,7 +14,7 @@ import (
 func suspended(run *v1alpha1.MotorRun) { run.Spec.Suspend = true }
 
 func TestSuspendedRunDoesNotBegin(t *testing.T) {
-	r := newRig(t, suspended, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 60 })
+	r := newRig(t, suspended, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 60 })
 	res := r.step()
 	r.want(v1alpha1.PhaseCreated, "Suspended True Suspended", "Accepted ", "SandboxReady ", "Finished False Running")
 	if r.pod() != nil || res.RequeueAfter != 0 {
@@ -62,7 +62,7 @@ func TestSuspendAndResume(t *testing.T) {
 	r.patchSpec(`{"suspend":false}`)
 	res := r.step()
 	r.want(v1alpha1.PhaseRunning, "Suspended False Resumed")
-	if st := r.run().Status.Paused; st.Since != nil || st.Seconds < 86400 || st.Seconds > 86402 {
+	if st := r.run().Status.Paused; st.StartTime != nil || st.DurationSeconds < 86400 || st.DurationSeconds > 86402 {
 		t.Errorf("paused %+v", st)
 	}
 	if res.RequeueAfter < 590*time.Second || res.RequeueAfter > 605*time.Second || r.pod().UID != uid {
@@ -71,7 +71,7 @@ func TestSuspendAndResume(t *testing.T) {
 	r.said(turn(2, "done"))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
-	if s := run.Status.Result.Stats; s.WaitingMs < 86400_000 || s.OverheadMs > 60_000 {
+	if s := run.Status.Result.Stats; s.WaitingMilliseconds < 86400_000 || s.OverheadMilliseconds > 60_000 {
 		t.Errorf("stats %+v", s)
 	}
 }
@@ -109,7 +109,7 @@ func TestCancelWhileSuspended(t *testing.T) {
 
 // The time for an answer goes on: it is the person's, and not the run's.
 func TestQuestionWhileSuspended(t *testing.T) {
-	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 6000 })
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 6000 })
 	r.ready()
 	id := r.asked(1, `{"question":"Which?"}`)
 	r.patchSpec(`{"suspend":true}`)
@@ -132,7 +132,7 @@ func TestQuestionWhileSuspended(t *testing.T) {
 	r.want(v1alpha1.PhaseRunning, "Finished False Running")
 	r.used("this")
 	r.step()
-	if st := r.run().Status; st.Paused.Seconds != 0 {
+	if st := r.run().Status; st.Paused.DurationSeconds != 0 {
 		t.Errorf("the time of a question was counted twice: %+v", st.Paused)
 	}
 	// The question was asked by the API server's clock: what the test took until then is the run's time too.

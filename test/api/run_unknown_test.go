@@ -37,8 +37,8 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	p := r.run().Status.PendingInput
 	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
 	want := &v1alpha1.PendingInput{
-		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"retry", "skip", "done"}, Step: "run-a0-s1",
-		AskedAt: foundAt, ExpiresAt: metav1.NewTime(foundAt.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
+		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"retry", "skip", "done"}, StepName: "run-a0-s1",
+		AskTime: foundAt, ExpirationTime: metav1.NewTime(foundAt.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {
 		t.Errorf("question %q (-want +got):\n%s", p.Question, diff)
@@ -71,7 +71,7 @@ func TestUnknownOutcomeExpires(t *testing.T) {
 	r.said(turn(1, "", "bash:{}"))
 	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
 	r.step()
-	r.now = r.run().Status.PendingInput.ExpiresAt.Time
+	r.now = r.run().Status.PendingInput.ExpirationTime.Time
 	r.step()
 	r.wantEnd(v1alpha1.PhaseFailed, "UserResponseTimeout")
 }

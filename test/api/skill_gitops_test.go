@@ -139,7 +139,7 @@ func TestPrintedColumnsOfSkills(t *testing.T) {
 	if diff := cmp.Diff(wantRow, row); diff != "" {
 		t.Errorf("row of a Skill (-want +got):\n%s", diff)
 	}
-	rev := r.revision(st.Revision)
+	rev := r.revision(st.RevisionName)
 	_, row = table(r.ctx, t, r.ns, "skillrevisions")
 	wantRow = map[string]any{"Name": rev.Name, "Skill": "send", "Content": rev.Spec.ContentHash, "Run": nil}
 	if diff := cmp.Diff(wantRow, row); diff != "" {

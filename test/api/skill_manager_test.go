@@ -128,8 +128,8 @@ func TestSkillController(t *testing.T) {
 	waitForSkill(ctx, t, key, inState(v1alpha1.SkillApproved))
 
 	rev := &v1alpha1.SkillRevision{}
-	must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: sk.Status.Approved.Revision}, rev))
-	part := &corev1.ConfigMap{ObjectMeta: meta(ns, rev.Spec.ConfigMaps[0])}
+	must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: sk.Status.Approved.RevisionName}, rev))
+	part := &corev1.ConfigMap{ObjectMeta: meta(ns, rev.Spec.ConfigMapNames[0])}
 	must(t, admin.Delete(ctx, part))
 	must(t, wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		err := admin.Get(ctx, client.ObjectKeyFromObject(part), &corev1.ConfigMap{})

@@ -54,7 +54,7 @@ func (r *skillRig) installs() []v1alpha1.MotorRun {
 func (r *skillRig) install() *v1alpha1.MotorRun {
 	r.t.Helper()
 	run := &v1alpha1.MotorRun{}
-	must(r.t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: r.skill().Status.Packages.Run}, run))
+	must(r.t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: r.skill().Status.Packages.RunName}, run))
 	return run
 }
 
@@ -84,7 +84,7 @@ func (r *skillRig) archive(content string) *v1alpha1.PackageArchive {
 	names, err := skillstore.WriteChunks(r.ctx, manager, *metav1.NewControllerRef(sk, v1alpha1.GroupVersion.WithKind("Skill")), r.ns,
 		sk.Name+"-packages-"+content, map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentPackages, v1alpha1.LabelSkill: sk.Name}, []byte(content))
 	must(r.t, err)
-	return &v1alpha1.PackageArchive{ConfigMaps: names, SHA256: strings.Repeat("0a", 32), Size: int64(len(content))}
+	return &v1alpha1.PackageArchive{ConfigMapNames: names, SHA256: strings.Repeat("0a", 32), Size: int64(len(content))}
 }
 
 // parts are the names of the ConfigMaps of packages.
@@ -136,10 +136,10 @@ func TestSkillPackagesAreInstalled(t *testing.T) {
 	}
 
 	// When a part of it is gone, it is installed again.
-	must(t, admin.Delete(r.ctx, &corev1.ConfigMap{ObjectMeta: meta(r.ns, archive.ConfigMaps[0])}))
+	must(t, admin.Delete(r.ctx, &corev1.ConfigMap{ObjectMeta: meta(r.ns, archive.ConfigMapNames[0])}))
 	r.step()
 	r.wantConditions("PackagesReady False PackagesInstalling")
-	if p := r.skill().Status.Packages; p.Archive != nil || p.Run != run.Name || len(r.installs()) != 1 {
+	if p := r.skill().Status.Packages; p.Archive != nil || p.RunName != run.Name || len(r.installs()) != 1 {
 		t.Errorf("packages %+v, %d runs", p, len(r.installs()))
 	}
 }
@@ -151,7 +151,7 @@ func TestSkillPackagesOfAnotherPolicy(t *testing.T) {
 	r.step()
 	user := createRun(r.ctx, t, r.ns, func(run *v1alpha1.MotorRun) { run.Name = "user" })
 	before := user.DeepCopy()
-	user.Status.Skill = &v1alpha1.RunSkill{Name: "send", Revision: "send-0", ContentHash: "sha256:0", Packages: first}
+	user.Status.Skill = &v1alpha1.RunSkill{Name: "send", RevisionName: "send-0", ContentHash: "sha256:0", Packages: first}
 	must(t, manager.Status().Patch(r.ctx, user, client.MergeFrom(before)))
 
 	r.patch(`{"policy":{"dependencies":{"npm":["tiny@2.0.0"]}}}`)
@@ -161,14 +161,14 @@ func TestSkillPackagesOfAnotherPolicy(t *testing.T) {
 	r.approve()
 	r.step()
 	r.wantConditions("PackagesReady False PackagesInstalling")
-	if p := r.skill().Status.Packages; p.Archive != nil || p.Run == run.Name {
+	if p := r.skill().Status.Packages; p.Archive != nil || p.RunName == run.Name {
 		t.Errorf("a run could have the packages of the former policy: %+v", p)
 	}
 	second := r.archive("second")
 	r.ends(r.install(), second)
 	r.step()
 	r.wantConditions("PackagesReady True PackagesInstalled")
-	both := append(slices.Clone(first.ConfigMaps), second.ConfigMaps...)
+	both := append(slices.Clone(first.ConfigMapNames), second.ConfigMapNames...)
 
 	// The former packages stay for a while, and then for as long as a run has them.
 	if diff := cmp.Diff(both, r.parts()); diff != "" {
@@ -181,7 +181,7 @@ func TestSkillPackagesOfAnotherPolicy(t *testing.T) {
 	}
 	r.ends(user, nil)
 	r.step()
-	if diff := cmp.Diff(second.ConfigMaps, r.parts()); diff != "" {
+	if diff := cmp.Diff(second.ConfigMapNames, r.parts()); diff != "" {
 		t.Errorf("at last (-want +got):\n%s", diff)
 	}
 

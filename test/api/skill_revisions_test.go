@@ -25,8 +25,8 @@ func (r *skillRig) propose(run string, files ...string) *v1alpha1.SkillRevision 
 	r.t.Helper()
 	store := skillstore.Store{Client: manager, Live: manager}
 	spec := v1alpha1.SkillRevisionSpec{
-		Skill: r.key.Name, Description: "Sends a message.",
-		ExtractedFrom: &v1alpha1.ExtractedFrom{Run: run, RunUID: "u", ChangedFiles: []string{"SKILL.md"}},
+		SkillName: r.key.Name, Description: "Sends a message.",
+		ExtractedFrom: &v1alpha1.ExtractedFrom{RunName: run, RunUID: "u", ChangedFiles: []string{"SKILL.md"}},
 	}
 	_, checked, err := skill.Check(r.key.Name, contents(files...))
 	must(r.t, err)
@@ -56,23 +56,23 @@ func revisionsOf(st v1alpha1.SkillStatus) []string {
 func TestRunProposesARevision(t *testing.T) {
 	r := approvedSkill(t)
 	r.events, r.notes = nil, nil
-	approved := r.skill().Status.Approved.Revision
+	approved := r.skill().Status.Approved.RevisionName
 	rev := r.propose("repair", "SKILL.md", skillMD("send", "Repaired."))
 	r.step()
 	sk := r.want(v1alpha1.SkillApproved, "Approved")
 	r.wantConditions(readyToUse, "Reviewed True FactsGathered")
 	i := slices.IndexFunc(sk.Status.Revisions, func(s v1alpha1.RevisionSummary) bool { return s.Name == rev.Name })
-	if sk.Status.Approved.Revision != approved || i < 0 || sk.Status.Revisions[i].Run != "repair" {
+	if sk.Status.Approved.RevisionName != approved || i < 0 || sk.Status.Revisions[i].RunName != "repair" {
 		t.Errorf("the status is %+v", sk.Status)
 	}
-	if r.revision(rev.Name).Status.ReviewedAt == nil {
+	if r.revision(rev.Name).Status.ReviewTime == nil {
 		t.Error("nobody looked at the proposal")
 	}
 	r.wantEvents("Normal RevisionProposed")
 	r.approve(func(a *v1alpha1.SkillApproval) { a.ContentHash = rev.Spec.ContentHash })
 	r.step()
-	if sk = r.want(v1alpha1.SkillApproved, "Approved"); sk.Status.Approved.Revision != rev.Name {
-		t.Errorf("approved is %s", sk.Status.Approved.Revision)
+	if sk = r.want(v1alpha1.SkillApproved, "Approved"); sk.Status.Approved.RevisionName != rev.Name {
+		t.Errorf("approved is %s", sk.Status.Approved.RevisionName)
 	}
 	r.restart()
 	r.step()
@@ -87,8 +87,8 @@ func TestSkillThatARunWrote(t *testing.T) {
 	r.wantConditions("SourceReady False NoSource", "Reviewed False NoRevision", "Ready False NoRevision", "Stalled", "Reconciling")
 	rev := r.propose("learn", "SKILL.md", skillMD("send", "Learned."))
 	r.step()
-	if sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval"); sk.Status.Revision != rev.Name {
-		t.Errorf("the revision is %s", sk.Status.Revision)
+	if sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval"); sk.Status.RevisionName != rev.Name {
+		t.Errorf("the revision is %s", sk.Status.RevisionName)
 	}
 	r.approve()
 	r.step()
@@ -110,7 +110,7 @@ func TestForeignRevisionIsIgnored(t *testing.T) {
 		"no owner":      {"controller", func(rev *v1alpha1.SkillRevision) { rev.OwnerReferences = nil }},
 		"another owner": {"controller", func(rev *v1alpha1.SkillRevision) { rev.OwnerReferences[0].UID = "u" }},
 		"another file":  {"contentHash", func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[0].SHA256 = strings.Repeat("0", 64) }},
-		"another skill": {"another skill", func(rev *v1alpha1.SkillRevision) { rev.Spec.Skill = "other" }},
+		"another skill": {"another skill", func(rev *v1alpha1.SkillRevision) { rev.Spec.SkillName = "other" }},
 		"not its name":  {"name", func(*v1alpha1.SkillRevision) {}},
 		"no controller": {"controller", func(rev *v1alpha1.SkillRevision) { rev.OwnerReferences[0].Controller = nil }},
 	}
@@ -137,7 +137,7 @@ func TestRevisionWithOtherBytes(t *testing.T) {
 	r.create("send", v1alpha1.SkillSpec{})
 	rev := r.propose("run", "SKILL.md", skillMD("send", "One."))
 	cm := &corev1.ConfigMap{}
-	key := client.ObjectKey{Namespace: r.ns, Name: rev.Spec.ConfigMaps[0]}
+	key := client.ObjectKey{Namespace: r.ns, Name: rev.Spec.ConfigMapNames[0]}
 	must(t, admin.Get(r.ctx, key, cm))
 	must(t, admin.Delete(r.ctx, cm))
 	other := cm.DeepCopy()
@@ -172,7 +172,7 @@ func TestApprovedRevisionLosesItsBytes(t *testing.T) {
 	r.approve()
 	r.step()
 	r.want(v1alpha1.SkillApproved, "Approved")
-	must(t, admin.Delete(r.ctx, &corev1.ConfigMap{ObjectMeta: meta(r.ns, rev.Spec.ConfigMaps[0])}))
+	must(t, admin.Delete(r.ctx, &corev1.ConfigMap{ObjectMeta: meta(r.ns, rev.Spec.ConfigMapNames[0])}))
 	r.step()
 	r.want(v1alpha1.SkillNeedsReapproval, "ContentUnknown", rev.Spec.ContentHash)
 	r.now = r.now.Add(day)
@@ -187,7 +187,7 @@ func TestApprovedRevisionLosesItsBytes(t *testing.T) {
 
 func TestRevisionsAreKept(t *testing.T) {
 	r := approvedSkill(t)
-	keep := []string{r.skill().Status.Approved.Revision}
+	keep := []string{r.skill().Status.Approved.RevisionName}
 	held := r.propose("held", "SKILL.md", skillMD("send", "Held.")).Name
 	r.hold(held)
 	keep = append(keep, held)
@@ -204,7 +204,7 @@ func TestRevisionsAreKept(t *testing.T) {
 	}
 	var times []time.Time
 	for _, s := range sk.Status.Revisions {
-		times = append(times, s.CreatedAt.Time)
+		times = append(times, s.CreationTime.Time)
 		if !slices.Contains(got, s.Name) {
 			t.Errorf("%s is listed and gone", s.Name)
 		}
@@ -258,7 +258,7 @@ func TestReviewThatEndsTheProcess(t *testing.T) {
 	r.events, r.notes = nil, nil
 	r.step()
 	r.wantConditions("Reviewed False ReviewSetAside", "Stalled True ReviewSetAside")
-	if st := r.revision(rev.Name).Status; st.ReviewedAt != nil || st.ReviewStarts != 2 {
+	if st := r.revision(rev.Name).Status; st.ReviewTime != nil || st.ReviewStarts != 2 {
 		t.Errorf("it was looked at: %+v", st)
 	}
 	// After one such end it is looked at once more, and what is done then is written.
@@ -266,7 +266,7 @@ func TestReviewThatEndsTheProcess(t *testing.T) {
 	r.restart()
 	r.step()
 	r.wantConditions("Reviewed True FactsGathered", "Stalled")
-	if st := r.revision(rev.Name).Status; st.ReviewedAt == nil || st.ReviewStarts != 0 {
+	if st := r.revision(rev.Name).Status; st.ReviewTime == nil || st.ReviewStarts != 0 {
 		t.Errorf("it was not looked at: %+v", st)
 	}
 }

@@ -133,9 +133,9 @@ func TestSkillOfNineMebibytes(t *testing.T) {
 	r.create("send", v1alpha1.SkillSpec{Source: fromConfigMaps(names...)})
 	r.step()
 	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
-	rev := r.revision(sk.Status.Revision)
-	if len(rev.Spec.ConfigMaps) != 12 {
-		t.Errorf("the bytes are in %d ConfigMaps", len(rev.Spec.ConfigMaps))
+	rev := r.revision(sk.Status.RevisionName)
+	if len(rev.Spec.ConfigMapNames) != 12 {
+		t.Errorf("the bytes are in %d ConfigMaps", len(rev.Spec.ConfigMapNames))
 	}
 	store := skillstore.Store{Client: manager, Live: manager}
 	files, err := store.Files(r.ctx, rev)
@@ -151,7 +151,7 @@ func TestSkillOfNineMebibytes(t *testing.T) {
 	// Without a part of it nobody can use it, and the source completes it.
 	r.approve()
 	r.step()
-	must(t, admin.Delete(r.ctx, &corev1.ConfigMap{ObjectMeta: meta(r.ns, rev.Spec.ConfigMaps[7])}))
+	must(t, admin.Delete(r.ctx, &corev1.ConfigMap{ObjectMeta: meta(r.ns, rev.Spec.ConfigMapNames[7])}))
 	r.step()
 	r.want(v1alpha1.SkillApproved, "Approved")
 	_, err = store.Files(r.ctx, rev)
@@ -187,7 +187,7 @@ func TestSkillTagMoves(t *testing.T) {
 	r.approve()
 	r.step()
 	sk := r.want(v1alpha1.SkillApproved, "Approved")
-	if s := sk.Status.Source; s.Origin != "registry.example.org/send@sha256:1" || s.ReadAt == nil || r.revision(sk.Status.Revision).Spec.Origin != s.Origin {
+	if s := sk.Status.Source; s.Origin != "registry.example.org/send@sha256:1" || s.ReadTime == nil || r.revision(sk.Status.RevisionName).Spec.Origin != s.Origin {
 		t.Errorf("the source is %+v", sk.Status.Source)
 	}
 	reads := r.source.reads
@@ -254,7 +254,7 @@ func TestSkillWithOddFiles(t *testing.T) {
 	r.create("send", v1alpha1.SkillSpec{Source: inline("SKILL.md", "---\nname: send\ndescription: d\nfoo: bar\n---\n", "forms.md", "x", "core/__init__.py", "", "core/a.pyc", "x")})
 	r.step()
 	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
-	rev := r.revision(sk.Status.Revision)
+	rev := r.revision(sk.Status.RevisionName)
 	kinds := map[v1alpha1.FindingKind]bool{}
 	for _, f := range rev.Status.Findings {
 		kinds[f.Kind] = true

@@ -42,14 +42,14 @@ func TestSkillIsApprovedAndItsPolicyChanges(t *testing.T) {
 	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
 	r.wantConditions("SourceReady True SourceRead", "PolicyValid True PolicyValid", "Reviewed True FactsGathered", "Ready False AwaitingApproval", "Stalled", "Reconciling")
 	st := sk.Status
-	rev := r.revision(st.Revision)
-	if st.Description != "Sends a message." || rev.Spec.ContentHash != st.ContentHash || len(st.Revisions) != 1 || st.Revisions[0].Name != st.Revision || st.Revisions[0].Run != "" {
+	rev := r.revision(st.RevisionName)
+	if st.Description != "Sends a message." || rev.Spec.ContentHash != st.ContentHash || len(st.Revisions) != 1 || st.Revisions[0].Name != st.RevisionName || st.Revisions[0].RunName != "" {
 		t.Errorf("the status is %+v", st)
 	}
-	if st.Source == nil || st.Source.ContentHash != st.ContentHash || st.Source.ReadAt != nil {
+	if st.Source == nil || st.Source.ContentHash != st.ContentHash || st.Source.ReadTime != nil {
 		t.Errorf("the source is %+v", st.Source)
 	}
-	if len(rev.Spec.Files) != 2 || !rev.Spec.Files[1].Executable || rev.Status.ReviewedAt == nil || len(rev.Status.Domains) == 0 {
+	if len(rev.Spec.Files) != 2 || !rev.Spec.Files[1].Executable || rev.Status.ReviewTime == nil || len(rev.Status.Domains) == 0 {
 		t.Errorf("the revision is %+v", rev)
 	}
 	if st.Review == nil || len(st.Review.MissingDomains) != 1 || st.Review.MissingDomains[0] != "docs.motorcortex.dev" {
@@ -62,7 +62,7 @@ func TestSkillIsApprovedAndItsPolicyChanges(t *testing.T) {
 	sk = r.want(v1alpha1.SkillApproved, "Approved")
 	r.wantConditions(readyToUse, "Stalled", "Reconciling")
 	a := sk.Status.Approved
-	if a == nil || a.Revision != rev.Name || a.ContentHash != st.ContentHash || a.PolicyHash != st.PolicyHash || a.SourceHash != st.ContentHash || a.At.IsZero() || a.ApprovedBy == "" {
+	if a == nil || a.RevisionName != rev.Name || a.ContentHash != st.ContentHash || a.PolicyHash != st.PolicyHash || a.SourceHash != st.ContentHash || a.ObservedTime.IsZero() || a.ApprovedBy == "" {
 		t.Errorf("the record of the approval is %+v", a)
 	}
 	r.wantEvents("Normal Approved")
@@ -112,7 +112,7 @@ func TestApprovalOfWhatTheStatusShows(t *testing.T) {
 	r := approvedSkill(t)
 	st := r.skill().Status
 	decide := func(revision, approval string) error {
-		patch := fmt.Sprintf(`[{"op":"test","path":"/status/revision","value":%q},{"op":"test","path":"/status/source/contentHash","value":%q},%s]`,
+		patch := fmt.Sprintf(`[{"op":"test","path":"/status/revisionName","value":%q},{"op":"test","path":"/status/source/contentHash","value":%q},%s]`,
 			revision, st.Source.ContentHash, approval)
 		return admin.Patch(r.ctx, &v1alpha1.Skill{ObjectMeta: meta(r.key.Namespace, r.key.Name)}, client.RawPatch(types.JSONPatchType, []byte(patch)))
 	}
@@ -120,10 +120,10 @@ func TestApprovalOfWhatTheStatusShows(t *testing.T) {
 	if err := decide("another", withdrawn); err == nil || r.skill().Spec.Approval == nil {
 		t.Errorf("it is taken although the status shows something else: %v", err)
 	}
-	must(t, decide(st.Revision, withdrawn))
+	must(t, decide(st.RevisionName, withdrawn))
 	r.step()
 	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
-	if d := sk.Status.NewestDecided; d == nil || d.Name != st.Revision || d.CreatedAt.IsZero() {
+	if d := sk.Status.NewestDecided; d == nil || d.Name != st.RevisionName || d.CreationTime.IsZero() {
 		t.Errorf("the newest that was decided about is %+v", d)
 	}
 }
@@ -154,7 +154,7 @@ func TestSkillConfigMapIsEdited(t *testing.T) {
 	r.approve()
 	r.step()
 	r.want(v1alpha1.SkillApproved, "Approved")
-	approved := r.skill().Status.Revision
+	approved := r.skill().Status.RevisionName
 	reads := r.source.reads
 	r.step()
 	if r.source.reads != reads {
@@ -164,7 +164,7 @@ func TestSkillConfigMapIsEdited(t *testing.T) {
 	r.put("more", "references__api.md", "v2\n", "references__limits.md", "none\n")
 	r.step()
 	sk := r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged", "references/api.md")
-	if sk.Status.Revision == approved || len(sk.Status.Revisions) != 2 || sk.Status.Approved.Revision != approved {
+	if sk.Status.RevisionName == approved || len(sk.Status.Revisions) != 2 || sk.Status.Approved.RevisionName != approved {
 		t.Errorf("the status is %+v", sk.Status)
 	}
 	if a := r.condition("Approved"); strings.Contains(a.Message, "limits.md") {
@@ -177,8 +177,8 @@ func TestSkillConfigMapIsEdited(t *testing.T) {
 
 	r.put("more", "references__api.md", "v1\n", "references__limits.md", "none\n")
 	r.step()
-	if sk := r.want(v1alpha1.SkillApproved, "Approved"); sk.Status.Revision != approved {
-		t.Errorf("the approved revision is %s, was %s", sk.Status.Revision, approved)
+	if sk := r.want(v1alpha1.SkillApproved, "Approved"); sk.Status.RevisionName != approved {
+		t.Errorf("the approved revision is %s, was %s", sk.Status.RevisionName, approved)
 	}
 }
 
@@ -191,13 +191,13 @@ func TestSkillRollback(t *testing.T) {
 	r.approve()
 	r.step()
 	second := r.want(v1alpha1.SkillApproved, "Approved").Status
-	if second.Approved.Revision == first.Revision {
+	if second.Approved.RevisionName == first.RevisionName {
 		t.Fatal("the second content has the first revision")
 	}
 	r.approve(func(a *v1alpha1.SkillApproval) { a.ContentHash = first.ContentHash })
 	r.step()
 	sk := r.want(v1alpha1.SkillApproved, "Approved")
-	if a := sk.Status.Approved; a.Revision != first.Revision || a.ContentHash != first.ContentHash || a.SourceHash != second.ContentHash {
+	if a := sk.Status.Approved; a.RevisionName != first.RevisionName || a.ContentHash != first.ContentHash || a.SourceHash != second.ContentHash {
 		t.Errorf("the record of the approval is %+v", a)
 	}
 	// The source still gives the second content, which the approver knew. A third one is news.
@@ -231,7 +231,7 @@ func TestSkillApprovalOfAnotherSkill(t *testing.T) {
 func TestSkillApprovalExpires(t *testing.T) {
 	r := approvedSkill(t)
 	end := r.now.Truncate(time.Second).Add(time.Hour)
-	r.approve(func(a *v1alpha1.SkillApproval) { a.ExpiresAt = &metav1.Time{Time: end} })
+	r.approve(func(a *v1alpha1.SkillApproval) { a.ExpirationTime = &metav1.Time{Time: end} })
 	r.now = end.Add(-time.Minute)
 	if res := r.step(); res.RequeueAfter < time.Minute || res.RequeueAfter > time.Minute+time.Second {
 		t.Errorf("the next pass is in %s", res.RequeueAfter)
@@ -242,7 +242,7 @@ func TestSkillApprovalExpires(t *testing.T) {
 		t.Errorf("there is another pass in %s", res.RequeueAfter)
 	}
 	r.want(v1alpha1.SkillNeedsReapproval, "ApprovalExpired")
-	r.approve(func(a *v1alpha1.SkillApproval) { a.ExpiresAt = &metav1.Time{Time: end.Add(time.Hour)} })
+	r.approve(func(a *v1alpha1.SkillApproval) { a.ExpirationTime = &metav1.Time{Time: end.Add(time.Hour)} })
 	r.step()
 	r.want(v1alpha1.SkillApproved, "Approved")
 }

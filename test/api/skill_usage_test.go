@@ -19,9 +19,9 @@ func (r *skillRig) used(name string, end time.Time, succeeded bool, change ...fu
 	r.t.Helper()
 	st := r.skill().Status
 	status := v1alpha1.MotorRunStatus{
-		Skill:      &v1alpha1.RunSkill{Name: r.key.Name, Revision: st.Revision, ContentHash: st.ContentHash, Approved: true},
-		FinishedAt: &metav1.Time{Time: end},
-		Result:     &v1alpha1.RunResult{OK: succeeded, Summary: "done"},
+		Skill:          &v1alpha1.RunSkill{Name: r.key.Name, RevisionName: st.RevisionName, ContentHash: st.ContentHash, Approved: true},
+		CompletionTime: &metav1.Time{Time: end},
+		Result:         &v1alpha1.RunResult{OK: succeeded, Summary: "done"},
 	}
 	outcome := metav1.ConditionFalse
 	if succeeded {
@@ -52,8 +52,8 @@ func reviews(summary string) func(*v1alpha1.MotorRun) {
 func (r *skillRig) wantUsage(runs, succeeded int64, rate string, last time.Time) {
 	r.t.Helper()
 	u := r.skill().Status.Usage
-	if u.Runs != runs || u.Succeeded != succeeded || u.SuccessRate != rate || (u.LastUsedAt == nil) != last.IsZero() || u.LastUsedAt != nil && !u.LastUsedAt.Time.Equal(last) {
-		r.t.Errorf("usage %+v (last %v), want %d, %d, %s, %v", u, u.LastUsedAt, runs, succeeded, rate, last)
+	if u.Runs != runs || u.Succeeded != succeeded || u.SuccessRate != rate || (u.LastUsedTime == nil) != last.IsZero() || u.LastUsedTime != nil && !u.LastUsedTime.Time.Equal(last) {
+		r.t.Errorf("usage %+v (last %v), want %d, %d, %s, %v", u, u.LastUsedTime, runs, succeeded, rate, last)
 	}
 }
 
@@ -98,29 +98,29 @@ func TestReviewIsKeptAsAdvice(t *testing.T) {
 	r := newSkillRig(t)
 	r.create("send", v1alpha1.SkillSpec{Source: inline("SKILL.md", skillMD("send", "One."))})
 	r.step()
-	rev := r.skill().Status.Revision
+	rev := r.skill().Status.RevisionName
 	start := r.now.Truncate(time.Second)
 	unapproved := func(run *v1alpha1.MotorRun) { run.Status.Skill.Approved = false }
 	r.used("first", start, true, reviews("It is \x1b[31mfine.\u202e"), unapproved)
 	r.step()
 	a := r.revision(rev).Status.Advice
-	if a == nil || a.Run != "first" || a.Text != "It is \uFFFD[31mfine.\uFFFD" || !a.At.Time.Equal(start) {
+	if a == nil || a.RunName != "first" || a.Text != "It is \uFFFD[31mfine.\uFFFD" || !a.AdviceTime.Time.Equal(start) {
 		t.Errorf("the advice is %+v", a)
 	}
 	r.used("failed", start.Add(time.Second), false, reviews("no"), unapproved)
 	r.used("earlier", start.Add(-time.Second), true, reviews("no"), unapproved)
-	r.used("of-another", start.Add(time.Second), true, reviews("no"), unapproved, func(run *v1alpha1.MotorRun) { run.Status.Skill.Revision = "other" })
+	r.used("of-another", start.Add(time.Second), true, reviews("no"), unapproved, func(run *v1alpha1.MotorRun) { run.Status.Skill.RevisionName = "other" })
 	r.step()
-	if a := r.revision(rev).Status.Advice; a.Run != "first" {
+	if a := r.revision(rev).Status.Advice; a.RunName != "first" {
 		t.Errorf("the advice is %+v", a)
 	}
 	r.used("second", start.Add(2*time.Second), true, reviews(strings.Repeat("漢", 8000)), unapproved)
 	r.restart()
 	r.step()
-	if a := r.revision(rev).Status.LatestAdvice; a == nil || a.Run != "second" || a.RequestedBy != "admin" || len(a.Text) > 8<<10 || !strings.HasSuffix(a.Text, "…") {
+	if a := r.revision(rev).Status.LatestAdvice; a == nil || a.RunName != "second" || a.RequestedBy != "admin" || len(a.Text) > 8<<10 || !strings.HasSuffix(a.Text, "…") {
 		t.Errorf("the newest advice is %+v", a)
 	}
-	if a := r.revision(rev).Status.Advice; a.Run != "first" || a.Text != "It is \uFFFD[31mfine.\uFFFD" {
+	if a := r.revision(rev).Status.Advice; a.RunName != "first" || a.Text != "It is \uFFFD[31mfine.\uFFFD" {
 		t.Errorf("the first advice is %+v", a)
 	}
 	// It decides nothing.

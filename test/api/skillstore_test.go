@@ -43,10 +43,10 @@ func TestSkillStore(t *testing.T) {
 	must(t, admin.Get(ctx, client.ObjectKeyFromObject(rev), read))
 	got, err := store.Files(ctx, read)
 	must(t, err)
-	if len(read.Spec.ConfigMaps) != 14 || !slices.EqualFunc(got, files, func(a, b skill.File) bool {
+	if len(read.Spec.ConfigMapNames) != 14 || !slices.EqualFunc(got, files, func(a, b skill.File) bool {
 		return a.Path == b.Path && a.Executable == b.Executable && bytes.Equal(a.Content, b.Content)
 	}) {
-		t.Errorf("the files are others than were put, out of %s", read.Spec.ConfigMaps)
+		t.Errorf("the files are others than were put, out of %s", read.Spec.ConfigMapNames)
 	}
 	again, err := store.Put(ctx, owner, v1alpha1.SkillRevisionSpec{Description: "Another."}, files)
 	must(t, err)

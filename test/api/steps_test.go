@@ -183,7 +183,7 @@ func bareRevision(namespace, name string) *v1alpha1.SkillRevision {
 	return &v1alpha1.SkillRevision{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Spec: v1alpha1.SkillRevisionSpec{
-			Skill: "weather", ContentHash: thisDigest, Files: []v1alpha1.RevisionFile{{Path: "SKILL.md", SHA256: strings.Repeat("a", 64)}},
+			SkillName: "weather", ContentHash: thisDigest, Files: []v1alpha1.RevisionFile{{Path: "SKILL.md", SHA256: strings.Repeat("a", 64)}},
 		},
 	}
 }

@@ -87,12 +87,12 @@ func TestPrintedColumns(t *testing.T) {
 
 	step := bareStep(ns, "run-a0-s1", func(s *v1alpha1.MotorStepSpec) {
 		s.Type, s.Outcome = v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why"}
-		s.Tools, s.ModelMs, s.Usage.TotalTokens = "bash,read", 12, 34
+		s.Tools, s.ModelMilliseconds, s.Usage.TotalTokens = "bash,read", 12, 34
 	})
 	step.Labels = map[string]string{v1alpha1.LabelRun: "run"}
 	must(t, manager.Create(ctx, step))
 	stepBase := step.DeepCopy()
-	step.Status = v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled, OK: "1/2", ToolMs: 56}
+	step.Status = v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled, OK: "1/2", ToolMilliseconds: 56}
 	must(t, manager.Status().Patch(ctx, step, client.MergeFrom(stepBase)))
 	_, row = table(ctx, t, ns, "motorsteps")
 	want = map[string]any{

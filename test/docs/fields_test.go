@@ -72,7 +72,7 @@ The ` + "`suspend`" + `, and the tools.
 	}
 	missing := undocumented(pages, map[string]reflect.Type{"MotorRun": kinds["MotorRun"], "Skill": kinds["Skill"]})
 	for _, path := range []string{
-		"MotorRun.spec.task", "MotorRun.spec.suspend", "MotorRun.status.attempts", "Skill.spec.source.flux", "Skill.spec.source.oci.pullSecret",
+		"MotorRun.spec.task", "MotorRun.spec.suspend", "MotorRun.status.attempts", "Skill.spec.source.flux", "Skill.spec.source.oci.pullSecretName",
 		"MotorRun.spec.credentials.name", "MotorRun.spec.credentials.slot", "MotorRun.spec.credentials.secretRef.key", "MotorRun.status.sandbox.podUID",
 		"MotorRun.spec.tools",
 	} {

@@ -38,7 +38,7 @@ func verdictOf(run *v1alpha1.MotorRun) verdict {
 		Phase: run.Status.Phase, Reason: condition(run, v1alpha1.ConditionSucceeded).Reason,
 		Steps: run.Status.Steps, Attempts: len(run.Status.Attempts),
 	}
-	if at := run.Status.FinishedAt; at != nil {
+	if at := run.Status.CompletionTime; at != nil {
 		v.FinishedAt = at.UTC().Format(time.RFC3339)
 	}
 	if run.Status.Result != nil {

@@ -59,7 +59,7 @@ func TestSampleApproval(t *testing.T) {
 			t.Parallel()
 			run := startSample(t, "approval", func(r *v1alpha1.MotorRun) {
 				if tt.second == "" {
-					r.Spec.Limits.ApprovalSeconds = 30
+					r.Spec.Limits.ApprovalDeadlineSeconds = 30
 				}
 			})
 			first := awaitApproval(t, run, "rm -rf build")

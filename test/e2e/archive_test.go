@@ -54,7 +54,7 @@ func TestArchiveIsRequired(t *testing.T) {
 	steps := wantWholeJournal(t, kept)
 	wantEvent(t, kept, "ArchiveFailed", "stay in the cluster")
 	// A manager that need not keep it has deleted it by then.
-	passes(t, kept.Status.FinishedAt.Add(2*archiveWait))
+	passes(t, kept.Status.CompletionTime.Add(2*archiveWait))
 	awaitRun(t, kept, soon, "being kept", func(r *v1alpha1.MotorRun) bool { return r.DeletionTimestamp.IsZero() && r.Status.Archive == nil })
 	if diff := cmp.Diff(namesOf(steps), namesOf(wantWholeJournal(t, kept))); diff != "" {
 		t.Errorf("its steps (-before +now):\n%s", diff)
@@ -74,7 +74,7 @@ func TestArchiveIsWanted(t *testing.T) {
 	store.leave(t)
 	run := wantCompleted(t, startRun(t, "answer", shortLived), soon)
 	awaitGone(t, run)
-	if early := run.Status.FinishedAt.Add(archiveWait); time.Now().Before(early) {
+	if early := run.Status.CompletionTime.Add(archiveWait); time.Now().Before(early) {
 		t.Errorf("the run went before it had waited for its archive, at %s", early)
 	}
 	wantEvent(t, run, "DeletedUnarchived", "not in the archive")

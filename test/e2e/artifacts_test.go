@@ -22,11 +22,11 @@ import (
 func wantArtifact(t *testing.T, run *v1alpha1.MotorRun, path, content string) {
 	t.Helper()
 	a := artifact(run.Status.Result.Artifacts, path)
-	if a == nil || a.ConfigMap == "" {
+	if a == nil || a.ConfigMapName == "" {
 		t.Fatalf("%s is not kept: %+v", path, run.Status.Result.Artifacts)
 	}
 	var cm corev1.ConfigMap
-	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: run.Namespace, Name: a.ConfigMap}, &cm))
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: run.Namespace, Name: a.ConfigMapName}, &cm))
 	sum := sha256.Sum256([]byte(content))
 	// Text is data, and other content binaryData.
 	kept := cm.Data["content"] + string(cm.BinaryData["content"])
@@ -51,7 +51,7 @@ func TestArtifactsAreKeptAndGivenToALaterRun(t *testing.T) {
 	asked := awaitRun(t, run, soon, "its artifacts at the pause", func(r *v1alpha1.MotorRun) bool {
 		return r.Status.PendingInput != nil && len(r.Status.Artifacts) > 0
 	})
-	if a := artifact(asked.Status.Artifacts, "artifacts/one.txt"); a == nil || a.Size != 4 || a.ConfigMap == "" {
+	if a := artifact(asked.Status.Artifacts, "artifacts/one.txt"); a == nil || a.Size != 4 || a.ConfigMapName == "" {
 		t.Errorf("at the pause there is %+v", asked.Status.Artifacts)
 	}
 	respond(t, run, asked.Status.PendingInput.ID, "yes")
@@ -70,12 +70,12 @@ func TestArtifactsAreKeptAndGivenToALaterRun(t *testing.T) {
 		"artifacts/leak.txt": v1alpha1.SkippedSecretFound,
 	} {
 		a := artifact(done.Status.Result.Artifacts, path)
-		if a == nil || a.Skipped != why || a.ConfigMap != "" || strings.Contains(a.Message, "AKIA") {
+		if a == nil || a.Skipped != why || a.ConfigMapName != "" || strings.Contains(a.Message, "AKIA") {
 			t.Errorf("%s: %+v, want %s", path, a, why)
 		}
 	}
 	later := startRun(t, "inputs", func(r *v1alpha1.MotorRun) {
-		r.Spec.Files = []v1alpha1.InputFile{{Path: "input.txt", ArtifactRef: &v1alpha1.ArtifactRef{Run: run.Name, Path: "artifacts/one.txt"}}}
+		r.Spec.Files = []v1alpha1.InputFile{{Path: "input.txt", ArtifactRef: &v1alpha1.ArtifactRef{RunName: run.Name, Path: "artifacts/one.txt"}}}
 	})
 	if s := wantCompleted(t, later, soon).Status.Result.Summary; !strings.Contains(s, "two") {
 		t.Errorf("the later run read %q", s)

@@ -45,7 +45,7 @@ func TestASuspendedRunHasNothingInItsBackground(t *testing.T) {
 	awaitCommand(t, asked)
 	awaitProgram(t, run, v1alpha1.ProgramRunning)
 	suspend(t, run)
-	if p := awaitProgram(t, run, v1alpha1.ProgramStopped); p.Reason != toolapi.StoppedSuspended || p.EndedAt == nil {
+	if p := awaitProgram(t, run, v1alpha1.ProgramStopped); p.Reason != toolapi.StoppedSuspended || p.CompletionTime == nil {
 		t.Errorf("the program was ended as %+v", p)
 	}
 	ticks := "wc -l < /workspace/ticks"

@@ -29,11 +29,11 @@ func TestChangesReachThePerson(t *testing.T) {
 		}
 	}), soon)
 	a := artifact(done.Status.Result.Artifacts, toolapi.DiffName)
-	if a == nil || a.ConfigMap == "" || len(done.Status.Result.Artifacts) != 1 {
+	if a == nil || a.ConfigMapName == "" || len(done.Status.Result.Artifacts) != 1 {
 		t.Fatalf("the artifacts are %+v", done.Status.Result.Artifacts)
 	}
 	var cm corev1.ConfigMap
-	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: done.Namespace, Name: a.ConfigMap}, &cm))
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: done.Namespace, Name: a.ConfigMapName}, &cm))
 	diff := []byte(cm.Data["content"])
 	if head, _, _ := strings.Cut(string(diff), "diff --git "); !strings.Contains(head, "node_modules/") {
 		t.Errorf("what is left out is not named:\n%s", head)

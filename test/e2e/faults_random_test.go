@@ -31,7 +31,7 @@ func TestFaultManagersAreKilledAtRandom(t *testing.T) {
 	var open []*v1alpha1.MotorRun
 	for len(c.runs) < total || len(open) > 0 || time.Now().Before(atLeast) {
 		for len(open) < atATime && (len(c.runs) < total || time.Now().Before(atLeast)) {
-			open = append(open, c.start("0.4", func(r *v1alpha1.MotorRun) { r.Spec.Limits.TimeoutSeconds = 1200 }))
+			open = append(open, c.start("0.4", func(r *v1alpha1.MotorRun) { r.Spec.Limits.ActiveDeadlineSeconds = 1200 }))
 		}
 		ctx, cancel := context.WithDeadline(t.Context(), next)
 		open = unfinished(ctx, t, open)

@@ -42,7 +42,7 @@ func TestFinishedRunsAreRemovedInTime(t *testing.T) {
 				tt.then(t, run)
 			}
 			awaitGone(t, run)
-			if tt.then == nil && time.Now().Before(ended.Status.FinishedAt.Add(ttl)) {
+			if tt.then == nil && time.Now().Before(ended.Status.CompletionTime.Add(ttl)) {
 				t.Error("the run went before its time")
 			}
 			nothingIsLeft(t, run)
@@ -67,7 +67,7 @@ func TestANamespaceKeepsTheNewestRuns(t *testing.T) {
 	for range 3 {
 		// Ends have whole seconds; the newer one must be newer.
 		if last != nil {
-			passes(t, last.Status.FinishedAt.Add(time.Second))
+			passes(t, last.Status.CompletionTime.Add(time.Second))
 		}
 		done := wantCompleted(t, startRun(t, "answer", inNamespace(ns)), soon)
 		if last != nil {

@@ -103,7 +103,7 @@ func TestModelsThatCannotBeAskedEndTheRun(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nobody"},
 				Spec:       corev1.ServiceSpec{Selector: map[string]string{"no": "body"}, Ports: []corev1.ServicePort{{Port: 8080}}},
 			}))
-			tt.model.BaseURL, tt.model.ModelOutageSeconds = strings.Replace(tt.model.BaseURL, "%s", ns, 1), 3
+			tt.model.BaseURL, tt.model.OutageDeadlineSeconds = strings.Replace(tt.model.BaseURL, "%s", ns, 1), 3
 			must(t, createCortex(t.Context(), ns, tt.model))
 			run := startRun(t, strings.TrimPrefix(tt.model.Model, "scripted/"), inNamespace(ns), func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 1 })
 			ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, tt.reason)
@@ -135,7 +135,7 @@ func TestASlowAnswerArrives(t *testing.T) {
 	t.Parallel()
 	mark := lastModelCall(t)
 	done := wantCompleted(t, startRun(t, "trickle", func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 1 }), 3*soon)
-	if !strings.HasSuffix(done.Status.Result.Summary, "All of it arrived.") || done.Status.Result.Stats.ModelMs < 125_000 {
+	if !strings.HasSuffix(done.Status.Result.Summary, "All of it arrived.") || done.Status.Result.Stats.ModelMilliseconds < 125_000 {
 		t.Errorf("result %+v with %+v", done.Status.Result, done.Status.Result.Stats)
 	}
 	calls, err := modelCalls(t.Context(), "trickle", mark)

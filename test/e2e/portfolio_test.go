@@ -80,8 +80,8 @@ func wantPortfolioQuestion(t *testing.T, run *v1alpha1.MotorRun) {
 	want := v1alpha1.PendingInput{
 		ID: p.ID, Kind: v1alpha1.InputQuestion, Title: p.Title, Question: p.Question,
 		Options: []string{"use the last known price", "skip it", "stop"}, Default: "skip it",
-		Step: "portfolio-a0-s3", AskedAt: p.AskedAt,
-		ExpiresAt: metav1.NewTime(p.AskedAt.Add(1800e9)), OnTimeout: v1alpha1.OnTimeoutFail,
+		StepName: "portfolio-a0-s3", AskTime: p.AskTime,
+		ExpirationTime: metav1.NewTime(p.AskTime.Add(1800e9)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, *p); diff != "" {
 		t.Errorf("the question (-want +got):\n%s", diff)
@@ -212,22 +212,22 @@ func wantPlausibleStats(t *testing.T, run *v1alpha1.MotorRun, journal []v1alpha1
 			}
 		}
 		tokens += s.Spec.Usage.TotalTokens
-		modelMs += s.Spec.ModelMs
-		toolMs += s.Status.ToolMs
+		modelMs += s.Spec.ModelMilliseconds
+		toolMs += s.Status.ToolMilliseconds
 	}
 	got := run.Status.Result.Stats
 	want := v1alpha1.RunStats{
-		Iterations: int32(answersIn(journal)), ToolCalls: calls, Errors: errs, Tokens: tokens, ModelMs: modelMs, ToolMs: toolMs,
-		DurationMs: got.DurationMs, WaitingMs: got.WaitingMs, OverheadMs: got.OverheadMs,
+		Iterations: int32(answersIn(journal)), ToolCalls: calls, Errors: errs, Tokens: tokens, ModelMilliseconds: modelMs, ToolMilliseconds: toolMs,
+		DurationMilliseconds: got.DurationMilliseconds, WaitingMilliseconds: got.WaitingMilliseconds, OverheadMilliseconds: got.OverheadMilliseconds,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("stats against the journal (-want +got):\n%s", diff)
 	}
-	took := run.Status.FinishedAt.Sub(run.CreationTimestamp.Time).Milliseconds()
-	parts := got.ModelMs + got.ToolMs + got.WaitingMs + got.OverheadMs
+	took := run.Status.CompletionTime.Sub(run.CreationTimestamp.Time).Milliseconds()
+	parts := got.ModelMilliseconds + got.ToolMilliseconds + got.WaitingMilliseconds + got.OverheadMilliseconds
 	// Times in the API have whole seconds.
-	if got.Iterations != 7 || got.Errors != 0 || got.Tokens == 0 || got.DurationMs < took || got.DurationMs > took+1000 ||
-		got.WaitingMs <= 0 || got.OverheadMs <= 0 || parts < got.DurationMs-1 || parts > got.DurationMs+1 {
+	if got.Iterations != 7 || got.Errors != 0 || got.Tokens == 0 || got.DurationMilliseconds < took || got.DurationMilliseconds > took+1000 ||
+		got.WaitingMilliseconds <= 0 || got.OverheadMilliseconds <= 0 || parts < got.DurationMilliseconds-1 || parts > got.DurationMilliseconds+1 {
 		t.Errorf("implausible stats of a run that took %d ms: %+v", took, got)
 	}
 	if run.Status.Steps != 7 || run.Status.Usage.TotalTokens != tokens {

@@ -51,7 +51,7 @@ func TestRunsWaitForTheirTurn(t *testing.T) {
 	respond(t, urgent, asked.Status.PendingInput.ID, "blue")
 	wantCompleted(t, urgent, soon)
 	done := wantCompleted(t, older, soon)
-	if done.Status.Paused.Since != nil {
+	if done.Status.Paused.StartTime != nil {
 		t.Errorf("a run that has ended still waits for its turn: %+v", done.Status.Paused)
 	}
 }

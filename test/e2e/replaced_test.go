@@ -79,7 +79,7 @@ func wantReplacement(t *testing.T, run *v1alpha1.MotorRun) {
 		t.Fatalf("the run has %d attempts: %+v", len(run.Status.Attempts), run.Status.Attempts)
 	}
 	first, second := run.Status.Attempts[0], run.Status.Attempts[1]
-	if f := first.Failure; f == nil || f.Category != v1alpha1.CategoryInfraFailure || f.Reason != v1alpha1.ReasonSandboxLost || f.Message == "" || first.FinishedAt == nil {
+	if f := first.Failure; f == nil || f.Category != v1alpha1.CategoryInfraFailure || f.Reason != v1alpha1.ReasonSandboxLost || f.Message == "" || first.CompletionTime == nil {
 		t.Errorf("the first attempt ended with %+v", first)
 	}
 	if first.Cause != v1alpha1.CauseFirst || second.Cause != v1alpha1.CauseInfrastructure || second.Failure != nil {

@@ -34,7 +34,7 @@ func wantRetryQuestion(t *testing.T, run *v1alpha1.MotorRun, attempt int32) *v1a
 		return p != nil && p.Kind == v1alpha1.InputRetry && p.Attempt != nil && *p.Attempt == attempt
 	})
 	p := asked.Status.PendingInput
-	if p.ID != fmt.Sprintf("retry-%d", attempt) || p.Question == "" || p.ExpiresAt.IsZero() {
+	if p.ID != fmt.Sprintf("retry-%d", attempt) || p.Question == "" || p.ExpirationTime.IsZero() {
 		t.Errorf("the run waits for %+v", p)
 	}
 	if c := condition(asked, v1alpha1.ConditionAwaitingInput); c.Status != metav1.ConditionTrue ||
@@ -45,7 +45,7 @@ func wantRetryQuestion(t *testing.T, run *v1alpha1.MotorRun, attempt int32) *v1a
 		t.Errorf("a run that can be tried again is %s", asked.Status.Phase)
 	}
 	last := asked.Status.Attempts[len(asked.Status.Attempts)-1]
-	if last.Index != attempt-1 || last.Failure == nil || last.FinishedAt == nil {
+	if last.Index != attempt-1 || last.Failure == nil || last.CompletionTime == nil {
 		t.Errorf("the attempt before is %+v", last)
 	}
 	return asked
@@ -59,7 +59,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	run := startRun(t, "fails", withAttempts(3))
 	asked := wantRetryQuestion(t, run, 1)
 	f := attemptAt(t, asked, 0).Failure
-	if f.Category != v1alpha1.CategoryToolFailure || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || f.LastStep == "" {
+	if f.Category != v1alpha1.CategoryToolFailure || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || f.LastStepName == "" {
 		t.Errorf("the failure is %+v", f)
 	}
 	retry(t, run, 1, guidance)
@@ -87,11 +87,11 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 
 func TestARetryThatNobodyAsksForEndsTheRun(t *testing.T) {
 	t.Parallel()
-	run := startRun(t, "fails", withAttempts(3), withLimits(v1alpha1.RunLimits{RetryWindowSeconds: 15}))
+	run := startRun(t, "fails", withAttempts(3), withLimits(v1alpha1.RunLimits{RetryDeadlineSeconds: 15}))
 	asked := wantRetryQuestion(t, run, 1)
 	ended := awaitEnd(t, run, soon)
 	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, failureAt(t, asked, 0).Reason)
-	if late := ended.Status.FinishedAt.Sub(asked.Status.PendingInput.ExpiresAt.Time); late < 0 || late > 30*time.Second {
+	if late := ended.Status.CompletionTime.Sub(asked.Status.PendingInput.ExpirationTime.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for a retry was over", late)
 	}
 	if len(ended.Status.Attempts) != 1 || ended.Status.PendingInput != nil {

@@ -57,7 +57,7 @@ func withMCP(t *testing.T, path, secret string) func(*v1alpha1.MotorRun) {
 func withoutKey(domains ...v1alpha1.Domain) func(*v1alpha1.MotorRun) {
 	return func(r *v1alpha1.MotorRun) {
 		r.Spec.Domains, r.Spec.Credentials = domains, nil
-		r.Spec.MCPServers[0].URL, r.Spec.MCPServers[0].Credential = "https://mcp.test/keyless", ""
+		r.Spec.MCPServers[0].URL, r.Spec.MCPServers[0].CredentialName = "https://mcp.test/keyless", ""
 	}
 }
 

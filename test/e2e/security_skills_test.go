@@ -81,8 +81,8 @@ func TestSecuritySkillIsRepaired(t *testing.T) {
 		t.Fatalf("the run left %+v", left)
 	}
 	// What was approved stays approved, and is what the next run gets.
-	repaired := left.Updated[0].Revision
-	s := awaitSkill(t, ns, "agentmail", soon, "the proposal", func(s *v1alpha1.Skill) bool { return s.Status.Revision == repaired })
+	repaired := left.Updated[0].RevisionName
+	s := awaitSkill(t, ns, "agentmail", soon, "the proposal", func(s *v1alpha1.Skill) bool { return s.Status.RevisionName == repaired })
 	if s.Status.State != v1alpha1.SkillApproved || s.Status.Approved.ContentHash != first.Status.ContentHash || s.Spec.Approval.ContentHash != first.Status.ContentHash {
 		t.Errorf("after the run the skill is %+v", s.Status)
 	}
@@ -91,7 +91,7 @@ func TestSecuritySkillIsRepaired(t *testing.T) {
 	}
 	motor(t, "skill", "approve", "-n", ns, "agentmail", "--revision", repaired)
 	awaitSkill(t, ns, "agentmail", soon, "the approval of the proposal", func(s *v1alpha1.Skill) bool {
-		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.Revision == repaired
+		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.RevisionName == repaired
 	})
 	again := wantCompleted(t, startSkillRun(t, ns, "agentmail-again", "agentmail", withInputs("to", "ann@example.com")), 2*soon)
 	if got := again.Status.Result; !strings.HasPrefix(got.Summary, "Message msg_1") || got.Skills != nil {
@@ -119,7 +119,7 @@ func TestSecuritySkillNeedsADomain(t *testing.T) {
 		t.Fatalf("the run left %+v", left)
 	}
 	s := awaitSkill(t, ns, "rates", soon, "the proposal", func(s *v1alpha1.Skill) bool {
-		return s.Status.Revision == done.Status.Result.Skills.Updated[0].Revision
+		return s.Status.RevisionName == done.Status.Result.Skills.Updated[0].RevisionName
 	})
 	if !slices.Equal(s.Spec.Policy.Domains, []v1alpha1.Domain{"allowed.test:80"}) || s.Status.State != v1alpha1.SkillApproved {
 		t.Errorf("after the run the skill is %+v with %+v", s.Status, s.Spec.Policy)
@@ -149,17 +149,17 @@ func TestSecuritySkillIsRepairedByAnotherRun(t *testing.T) {
 	if left == nil || len(left.Updated) != 1 || len(left.Created)+len(left.Rejected) != 0 || left.Updated[0].Name != "tariffs" {
 		t.Fatalf("the run left %+v", left)
 	}
-	repaired := left.Updated[0].Revision
-	s := awaitSkill(t, ns, "tariffs", soon, "the proposal", func(s *v1alpha1.Skill) bool { return s.Status.Revision == repaired && s.Status.Review != nil })
+	repaired := left.Updated[0].RevisionName
+	s := awaitSkill(t, ns, "tariffs", soon, "the proposal", func(s *v1alpha1.Skill) bool { return s.Status.RevisionName == repaired && s.Status.Review != nil })
 	if s.Status.State != v1alpha1.SkillApproved || s.Status.Approved.ContentHash != first.Status.ContentHash {
 		t.Errorf("before anybody decides the skill is %+v", s.Status)
 	}
 	motor(t, "skill", "approve", "-n", ns, "tariffs", "--revision", repaired, "--add-domain", "sub.wild.test:80")
 	awaitSkill(t, ns, "tariffs", soon, "the approval of the proposal", func(s *v1alpha1.Skill) bool {
-		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.Revision == repaired
+		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.RevisionName == repaired
 	})
 	again := wantCompleted(t, startSkillRun(t, ns, "skill-tariffs", "tariffs"), 2*soon)
-	if got := again.Status.Result; !strings.Contains(got.Summary, "EUR 1") || got.Skills != nil || again.Status.Skill.Revision != repaired {
+	if got := again.Status.Result; !strings.Contains(got.Summary, "EUR 1") || got.Skills != nil || again.Status.Skill.RevisionName != repaired {
 		t.Errorf("the corrected skill came to %+v", got)
 	}
 	wantNothingElseLeft(t)
@@ -182,8 +182,8 @@ func TestSecuritySkillIsLearnedFromTheWeb(t *testing.T) {
 		t.Errorf("its review says %+v", r)
 	}
 	var rev v1alpha1.SkillRevision
-	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.Revision}, &rev))
-	if from := rev.Spec.ExtractedFrom; from == nil || len(from.Sources) != 1 || from.Sources[0].URL != "http://allowed.test/pages/greeter" || from.Sources[0].FetchedAt.IsZero() {
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.RevisionName}, &rev))
+	if from := rev.Spec.ExtractedFrom; from == nil || len(from.Sources) != 1 || from.Sources[0].URL != "http://allowed.test/pages/greeter" || from.Sources[0].FetchTime.IsZero() {
 		t.Errorf("it comes from %+v", from)
 	}
 	motor(t, "skill", "approve", "-n", ns, "greeter", "--add-tool", "bash", "--add-domain", "api.test", "--add-credential", "greeter_key=api.test")
@@ -243,9 +243,9 @@ func TestSecuritySkillFoundOnline(t *testing.T) {
 		t.Errorf("its review says %+v", r)
 	}
 	var rev v1alpha1.SkillRevision
-	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.Revision}, &rev))
-	if from := rev.Spec.ExtractedFrom; from == nil || from.Run != run.Name || len(from.Sources) != 1 ||
-		from.Sources[0].URL != "http://allowed.test/pages/SKILL.md" || from.Sources[0].FetchedAt.IsZero() {
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.RevisionName}, &rev))
+	if from := rev.Spec.ExtractedFrom; from == nil || from.RunName != run.Name || len(from.Sources) != 1 ||
+		from.Sources[0].URL != "http://allowed.test/pages/SKILL.md" || from.Sources[0].FetchTime.IsZero() {
 		t.Errorf("it comes from %+v", from)
 	}
 	if f := rev.Status.Findings; len(f) != 1 || f[0].Kind != v1alpha1.FindingUnknownKey || !strings.Contains(f[0].Message, "author") {

@@ -133,7 +133,7 @@ func TestSampleSkills(t *testing.T) {
 	if codes := codesOf(wantWholeJournal(t, report)); !slices.Equal(codes, []string{"", "", "command_not_allowed", ""}) {
 		t.Errorf("codes %q", codes)
 	}
-	if a := artifact(report.Status.Result.Artifacts, "artifacts/report.md"); a == nil || a.ConfigMap == "" {
+	if a := artifact(report.Status.Result.Artifacts, "artifacts/report.md"); a == nil || a.ConfigMapName == "" {
 		t.Errorf("no report is kept: %+v", report.Status.Result.Artifacts)
 	}
 	tests := wantCompleted(t, startSkillSample(t, ns, "unit-tests"), soon)
@@ -141,13 +141,13 @@ func TestSampleSkills(t *testing.T) {
 		t.Errorf("summary %q", got)
 	}
 	for _, run := range []*v1alpha1.MotorRun{report, tests} {
-		if s := run.Status.Skill; s == nil || !s.Approved || s.Revision == "" || run.Status.Result.Skills != nil {
+		if s := run.Status.Skill; s == nil || !s.Approved || s.RevisionName == "" || run.Status.Result.Skills != nil {
 			t.Errorf("%s used %+v and changed %+v", run.Name, s, run.Status.Result.Skills)
 		}
 	}
 	// Counters are written rarely: five seconds after a run at the earliest.
 	awaitSkill(t, ns, "sales-report", soon, "its usage", func(s *v1alpha1.Skill) bool {
-		return s.Status.Usage.Runs == 1 && s.Status.Usage.Succeeded == 1 && s.Status.Usage.LastUsedAt != nil
+		return s.Status.Usage.Runs == 1 && s.Status.Usage.Succeeded == 1 && s.Status.Usage.LastUsedTime != nil
 	})
 	if list := kubectl(t, "-n", ns, "get", "skills"); !strings.Contains(list, "agentmail") || !strings.Contains(list, "100%") {
 		t.Errorf("kubectl shows\n%s", list)
@@ -165,8 +165,8 @@ func TestSkillIsLearned(t *testing.T) {
 	}
 	s := awaitState(t, ns, "word-count", v1alpha1.SkillReviewed)
 	var rev v1alpha1.SkillRevision
-	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: got.Created[0].Revision}, &rev))
-	if from := rev.Spec.ExtractedFrom; from == nil || from.Run != learned.Name || !slices.Equal(from.ChangedFiles, []string{"SKILL.md", "references/words.md", "scripts/count.sh"}) {
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: got.Created[0].RevisionName}, &rev))
+	if from := rev.Spec.ExtractedFrom; from == nil || from.RunName != learned.Name || !slices.Equal(from.ChangedFiles, []string{"SKILL.md", "references/words.md", "scripts/count.sh"}) {
 		t.Errorf("it comes from %+v", from)
 	}
 	if len(s.Spec.Policy.Tools)+len(s.Spec.Policy.Domains) != 0 || s.Spec.Approval != nil {
@@ -186,7 +186,7 @@ func TestSkillIsLearned(t *testing.T) {
 	if got := used.Status.Result.Summary; got != "3 words" {
 		t.Errorf("summary %q", got)
 	}
-	if used.Status.Skill.Revision != rev.Name || used.Status.Skill.ContentHash != rev.Spec.ContentHash || used.Status.Skill.PolicyHash != s.Status.PolicyHash {
+	if used.Status.Skill.RevisionName != rev.Name || used.Status.Skill.ContentHash != rev.Spec.ContentHash || used.Status.Skill.PolicyHash != s.Status.PolicyHash {
 		t.Errorf("the run used %+v", used.Status.Skill)
 	}
 
@@ -215,10 +215,10 @@ func setPolicy(t *testing.T, s *v1alpha1.Skill, policy string) {
 func filesOf(t *testing.T, namespace string, rev *v1alpha1.SkillRevision) []v1alpha1.SkillFile {
 	t.Helper()
 	dir := t.TempDir()
-	motor(t, "skill", "export", "-n", namespace, rev.Spec.Skill, filepath.Join(dir, rev.Spec.Skill), "--revision", rev.Name)
+	motor(t, "skill", "export", "-n", namespace, rev.Spec.SkillName, filepath.Join(dir, rev.Spec.SkillName), "--revision", rev.Name)
 	var files []v1alpha1.SkillFile
 	for _, f := range rev.Spec.Files {
-		files = append(files, v1alpha1.SkillFile{Path: f.Path, Content: readFile(t, filepath.Join(dir, rev.Spec.Skill, f.Path)), Executable: f.Executable})
+		files = append(files, v1alpha1.SkillFile{Path: f.Path, Content: readFile(t, filepath.Join(dir, rev.Spec.SkillName, f.Path)), Executable: f.Executable})
 	}
 	return files
 }
@@ -338,11 +338,11 @@ func TestSkillIsLookedAt(t *testing.T) {
 	if done.Status.Egress != nil || done.Status.Skill.Approved {
 		t.Errorf("the run has %+v and %+v", done.Status.Egress, done.Status.Skill)
 	}
-	key := types.NamespacedName{Namespace: ns, Name: done.Status.Skill.Revision}
+	key := types.NamespacedName{Namespace: ns, Name: done.Status.Skill.RevisionName}
 	must(t, await(t.Context(), soon, &v1alpha1.SkillRevisionList{}, one(key), func(ctx context.Context) (bool, error) {
 		var rev v1alpha1.SkillRevision
 		err := suite.client.Get(ctx, key, &rev)
-		return err == nil && rev.Status.Advice != nil && rev.Status.Advice.Run == done.Name && strings.Contains(rev.Status.Advice.Text, "send.py sends"), err
+		return err == nil && rev.Status.Advice != nil && rev.Status.Advice.RunName == done.Name && strings.Contains(rev.Status.Advice.Text, "send.py sends"), err
 	}))
 	s := awaitState(t, ns, "agentmail", v1alpha1.SkillReviewed)
 	if r := s.Status.Review; r == nil || len(r.MissingDomains)+len(r.UnusedDomains)+len(r.MissingCredentials)+len(r.UnusedCredentials) != 0 {

@@ -42,10 +42,10 @@ func TestASuspendedRunStandsStillAndGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute
 	mark := lastModelCall(t)
-	run := startRun(t, "once", withLimits(v1alpha1.RunLimits{TimeoutSeconds: int32(limit.Seconds())}))
+	run := startRun(t, "once", withLimits(v1alpha1.RunLimits{ActiveDeadlineSeconds: int32(limit.Seconds())}))
 	awaitCommand(t, run)
 	paused := suspend(t, run)
-	if paused.Status.Paused.Since == nil {
+	if paused.Status.Paused.StartTime == nil {
 		t.Error("nothing says since when the run is suspended")
 	}
 	// The command that runs is not taken back, and what it comes to is for later.
@@ -62,7 +62,7 @@ func TestASuspendedRunStandsStillAndGoesOnWhereItWas(t *testing.T) {
 	if done.Status.Result.Summary != "first\nsecond\nthird" {
 		t.Errorf("the effects were %q", done.Status.Result.Summary)
 	}
-	if p := done.Status.Paused; p.Since != nil || p.Seconds < 3 {
+	if p := done.Status.Paused; p.StartTime != nil || p.DurationSeconds < 3 {
 		t.Errorf("the pause was counted as %+v", p)
 	}
 	if done.Status.Sandbox.PodUID != still.Status.Sandbox.PodUID {

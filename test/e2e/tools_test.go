@@ -94,8 +94,8 @@ func TestNothingOfAToolOutlivesItsTimeLimit(t *testing.T) {
 	if r.OK || r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, "before: 2") {
 		t.Errorf("the command that takes too long gave %+v", r)
 	}
-	if r.DurationMs < 3000 || r.DurationMs > 8000 {
-		t.Errorf("a time limit of 3 s took %d ms", r.DurationMs)
+	if r.DurationMilliseconds < 3000 || r.DurationMilliseconds > 8000 {
+		t.Errorf("a time limit of 3 s took %d ms", r.DurationMilliseconds)
 	}
 	if done.Status.Result.Summary != "after: 0" {
 		t.Errorf("processes of a call go on after its time limit: %s", done.Status.Result.Summary)

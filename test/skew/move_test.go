@@ -44,7 +44,7 @@ func (c *cluster) move(t *testing.T, m move) {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "run"},
 		Spec: v1alpha1.MotorRunSpec{
-			Task: "leave three lines", Tools: []v1alpha1.ToolName{"bash"}, Limits: v1alpha1.RunLimits{TimeoutSeconds: 1200},
+			Task: "leave three lines", Tools: []v1alpha1.ToolName{"bash"}, Limits: v1alpha1.RunLimits{ActiveDeadlineSeconds: 1200},
 		},
 	}
 	c.create(t, run)

@@ -47,7 +47,7 @@ func (c Command) approve(ctx context.Context, args []string) error {
 		if err != nil {
 			return verb.Misused(err)
 		}
-		approval.ExpiresAt = new(metav1.NewTime(time.Now().Add(lasts).UTC().Truncate(time.Second)))
+		approval.ExpirationTime = new(metav1.NewTime(time.Now().Add(lasts).UTC().Truncate(time.Second)))
 	}
 	s, err := c.find(ctx, o)
 	if err != nil {
@@ -184,8 +184,8 @@ type operation struct {
 // arrival.
 func (s subject) shows() []operation {
 	var tests []operation
-	if s.Status.Revision != "" {
-		tests = append(tests, operation{Op: "test", Path: "/status/revision", Value: s.Status.Revision})
+	if s.Status.RevisionName != "" {
+		tests = append(tests, operation{Op: "test", Path: "/status/revisionName", Value: s.Status.RevisionName})
 	}
 	// A source can go back to a former content while the newest revision stays.
 	if src := s.Status.Source; src != nil && src.ContentHash != "" {

@@ -34,11 +34,11 @@ func TestApprove(t *testing.T) {
 	r.user = "bob"
 	r.want(0, []string{"approve", "weather", "--revision", r.first.Name, "--expires", "2d"}, r.first.Name, "approvedBy:  bob")
 	got := r.skill().Spec.Approval
-	if got.ExpiresAt == nil || got.ExpiresAt.Sub(time.Now().Add(48*time.Hour)).Abs() > time.Minute {
-		t.Errorf("it ends at %s", got.ExpiresAt)
+	if got.ExpirationTime == nil || got.ExpirationTime.Sub(time.Now().Add(48*time.Hour)).Abs() > time.Minute {
+		t.Errorf("it ends at %s", got.ExpirationTime)
 	}
 	want = &v1alpha1.SkillApproval{
-		Decision: v1alpha1.SkillDecisionApproved, ContentHash: r.first.Spec.ContentHash, PolicyHash: policyHash, ApprovedBy: "bob", Account: "bob", ExpiresAt: got.ExpiresAt,
+		Decision: v1alpha1.SkillDecisionApproved, ContentHash: r.first.Spec.ContentHash, PolicyHash: policyHash, ApprovedBy: "bob", Account: "bob", ExpirationTime: got.ExpirationTime,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -69,7 +69,7 @@ func TestApproveWithADomain(t *testing.T) {
 func TestApproveAProposal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.second.Spec.ExtractedFrom = &v1alpha1.ExtractedFrom{Run: "fix-1"}
+	r.second.Spec.ExtractedFrom = &v1alpha1.ExtractedFrom{RunName: "fix-1"}
 	if err := r.Update(t.Context(), r.second); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 		code      int
 	}{
 		"nothing happens":               {source("old"), 0},
-		"there is another revision":     {func(st *v1alpha1.SkillStatus) { st.Revision = "weather-0123456789ab" }, 2},
+		"there is another revision":     {func(st *v1alpha1.SkillStatus) { st.RevisionName = "weather-0123456789ab" }, 2},
 		"the source gives another":      {source("new"), 2},
 		"the source goes away":          {func(st *v1alpha1.SkillStatus) { st.Source = nil }, 2},
 		"something else is found again": {func(st *v1alpha1.SkillStatus) { st.Message = "again" }, 0},

@@ -32,7 +32,7 @@ func (c Command) diff(ctx context.Context, args []string) error {
 	}
 	var base []skill.File
 	if approved := s.Status.Approved; approved != nil {
-		old, err := s.revision(ctx, approved.Revision)
+		old, err := s.revision(ctx, approved.RevisionName)
 		if err == nil {
 			base, err = s.files(ctx, old)
 		}

@@ -87,8 +87,8 @@ func newRig(t *testing.T, change ...func(*v1alpha1.Skill)) *rig {
 	r.first = r.put(s, map[string]string{"SKILL.md": manifest, "scripts/send.sh": "#!/bin/sh\necho one\n", "references/old.md": "old\n"})
 	r.second = r.put(s, map[string]string{"SKILL.md": manifest + "Twice.", "scripts/send.sh": "#!/bin/sh\necho \x1b[31mtwo\n", "assets/logo.png": "\x89\xff"})
 	s.Status = v1alpha1.SkillStatus{
-		Revision: r.second.Name, State: v1alpha1.SkillNeedsReapproval, ObservedGeneration: 3,
-		Approved:  &v1alpha1.ApprovedRevision{Revision: r.first.Name, ContentHash: r.first.Spec.ContentHash},
+		RevisionName: r.second.Name, State: v1alpha1.SkillNeedsReapproval, ObservedGeneration: 3,
+		Approved:  &v1alpha1.ApprovedRevision{RevisionName: r.first.Name, ContentHash: r.first.Spec.ContentHash},
 		Revisions: []v1alpha1.RevisionSummary{{Name: r.second.Name, ContentHash: r.second.Spec.ContentHash}, {Name: r.first.Name, ContentHash: r.first.Spec.ContentHash}},
 	}
 	for _, c := range change {

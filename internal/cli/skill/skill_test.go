@@ -66,7 +66,7 @@ func TestVerbs(t *testing.T) {
 
 func TestRevisionsOfOthers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(s *v1alpha1.Skill) { s.Status.Revision, s.Status.Message = "", "There is no source." })
+	r := newRig(t, func(s *v1alpha1.Skill) { s.Status.RevisionName, s.Status.Message = "", "There is no source." })
 	other := r.put(&v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "wind", Namespace: "ns", UID: "wind-uid"}}, map[string]string{"SKILL.md": manifest})
 	for _, verb := range []string{"export", "diff", "approve", "reject"} {
 		r.want(2, []string{verb, "weather"}, "has no revision yet: There is no source.")
@@ -180,6 +180,6 @@ the file is no text: 0 bytes are now 2
 	fresh.want(1, []string{"diff", "weather"}, "nothing was approved yet", "+name: weather", "program scripts/send.sh: false is now true")
 	long := r.put(r.skill(), map[string]string{"SKILL.md": manifest + strings.Repeat("x\n", 5000), "scripts/send.sh": "#!/bin/sh\necho one\n"})
 	r.want(1, []string{"diff", "weather", "--revision", long.Name}, "@@ -3,3 +3,5003 @@", "+x\n+x\n")
-	gone := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved.Revision = "weather-0" })
+	gone := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved.RevisionName = "weather-0" })
 	gone.want(2, []string{"diff", "weather"}, `"weather-0" not found`)
 }

@@ -48,7 +48,7 @@ func (c Command) findRevision(ctx context.Context, o *options) (subject, *v1alph
 // revision reads a revision of the skill, the newest if none is named.
 func (s subject) revision(ctx context.Context, name string) (*v1alpha1.SkillRevision, error) {
 	if name == "" {
-		if name = s.Status.Revision; name == "" {
+		if name = s.Status.RevisionName; name == "" {
 			return nil, fmt.Errorf("the Skill %s/%s has no revision yet: %s", s.Namespace, s.Name, shown(s.Status.Message))
 		}
 	}
@@ -66,14 +66,14 @@ func (s subject) revision(ctx context.Context, name string) (*v1alpha1.SkillRevi
 // content as well, a revision that a run has proposed must be approved by its name: it may have come since the person looked.
 func (s subject) toApprove(ctx context.Context, name string, widens bool) (*v1alpha1.SkillRevision, error) {
 	if name == "" && widens && s.Status.Approved != nil {
-		name = s.Status.Approved.Revision
+		name = s.Status.Approved.RevisionName
 	}
 	rev, err := s.revision(ctx, name)
 	if err != nil || name != "" || rev.Spec.ExtractedFrom == nil || len(s.Status.Revisions) < 2 {
 		return rev, err
 	}
 	return nil, fmt.Errorf("the newest revision %s was proposed by the run %s: look at it with \"kubectl motor skill diff %s\", and name it with --revision",
-		rev.Name, rev.Spec.ExtractedFrom.Run, s.Name)
+		rev.Name, rev.Spec.ExtractedFrom.RunName, s.Name)
 }
 
 // files reads the files of a revision.

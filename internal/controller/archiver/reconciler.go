@@ -87,7 +87,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 func archivable(o client.Object) bool {
 	run, ok := o.(*v1alpha1.MotorRun)
-	return ok && pass.IsFinished(run) && run.Status.FinishedAt != nil && run.DeletionTimestamp.IsZero()
+	return ok && pass.IsFinished(run) && run.Status.CompletionTime != nil && run.DeletionTimestamp.IsZero()
 }
 
 func archived(o client.Object) bool {
@@ -104,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.failing.Delete(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if wait := run.Status.FinishedAt.Add(Delay).Sub(r.Now()); wait > 0 {
+	if wait := run.Status.CompletionTime.Add(Delay).Sub(r.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)

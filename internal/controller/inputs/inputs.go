@@ -90,15 +90,15 @@ func rightToFile(
 		return nil, nil
 	}
 	of := &authorizationv1.ResourceAttributes{
-		Verb: "get", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: f.ArtifactRef.Run,
+		Verb: "get", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: f.ArtifactRef.RunName,
 	}
 	var from v1alpha1.MotorRun
-	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: f.ArtifactRef.Run}, &from)
+	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: f.ArtifactRef.RunName}, &from)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get MotorRun %s: %w", f.ArtifactRef.Run, err)
+		return nil, fmt.Errorf("get MotorRun %s: %w", f.ArtifactRef.RunName, err)
 	}
-	if a, _ := runpolicy.ArtifactInput(&from, f.ArtifactRef.Path, bucket); err == nil && a != nil && a.ConfigMap != "" {
-		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: a.ConfigMap}, nil
+	if a, _ := runpolicy.ArtifactInput(&from, f.ArtifactRef.Path, bucket); err == nil && a != nil && a.ConfigMapName != "" {
+		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: a.ConfigMapName}, nil
 	}
 	return of, nil
 }
@@ -124,16 +124,16 @@ func checkArtifact(
 	ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ArtifactRef, bucket bool,
 ) (fromBucket int64, problem string, err error) {
 	var from v1alpha1.MotorRun
-	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Run}, &from)
+	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.RunName}, &from)
 	if apierrors.IsNotFound(err) {
 		return 0, fmt.Sprintf("there is no MotorRun %s in namespace %s. It may have been deleted when it had been finished for its "+
-			"ttlSecondsAfterFinished: its artifacts go with it", ref.Run, namespace), nil
+			"ttlSecondsAfterFinished: its artifacts go with it", ref.RunName, namespace), nil
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+		return 0, "", fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 	}
 	a, problem := runpolicy.ArtifactInput(&from, ref.Path, bucket)
-	if problem != "" || a.ConfigMap != "" {
+	if problem != "" || a.ConfigMapName != "" {
 		return 0, problem, nil
 	}
 	return a.Size, "", nil

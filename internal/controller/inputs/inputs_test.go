@@ -32,12 +32,12 @@ func TestARunMayAskForSoMuchOfTheBucket(t *testing.T) {
 		add := func(a v1alpha1.Artifact) {
 			a.Path = fmt.Sprintf("out/%d", len(run.Spec.Files))
 			earlier.Status.Artifacts = append(earlier.Status.Artifacts, a)
-			run.Spec.Files = append(run.Spec.Files, v1alpha1.InputFile{Path: a.Path, ArtifactRef: &v1alpha1.ArtifactRef{Run: "earlier", Path: a.Path}})
+			run.Spec.Files = append(run.Spec.Files, v1alpha1.InputFile{Path: a.Path, ArtifactRef: &v1alpha1.ArtifactRef{RunName: "earlier", Path: a.Path}})
 		}
 		// An artifact in an object does not count.
-		add(v1alpha1.Artifact{ConfigMap: "c", Size: mib})
+		add(v1alpha1.Artifact{ConfigMapName: "c", Size: mib})
 		for _, size := range tt.sizes {
-			add(v1alpha1.Artifact{Object: "o", Size: size})
+			add(v1alpha1.Artifact{ObjectKey: "o", Size: size})
 		}
 		scheme := runtime.NewScheme()
 		if err := v1alpha1.AddToScheme(scheme); err != nil {

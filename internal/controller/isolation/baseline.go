@@ -43,6 +43,6 @@ func (p *Policies) baselineChanged(s *pass.Run, have *networkingv1.NetworkPolicy
 	if known || !same {
 		return changed || !known
 	}
-	lost := s.Run.Status.Sandbox.IsolationLostAt
+	lost := s.Run.Status.Sandbox.IsolationLossTime
 	return have.CreationTimestamp.After(s.Pod.CreationTimestamp.Time) && (lost == nil || lost.Before(&have.CreationTimestamp))
 }

@@ -161,9 +161,9 @@ func (p *Policies) noteChange(s *pass.Run, changed bool) (first bool) {
 func lose(s *pass.Run) {
 	sb := s.Run.Status.Sandbox
 	at := runpolicy.LostAt(s.Progress, s.Now)
-	if sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {
-		at = metav1.NewTime(sb.IsolationLostAt.Add(time.Second))
+	if sb.IsolationLossTime != nil && !at.After(sb.IsolationLossTime.Time) {
+		at = metav1.NewTime(sb.IsolationLossTime.Add(time.Second))
 	}
-	sb.IsolationLostAt = &at
+	sb.IsolationLossTime = &at
 	Show(s)
 }

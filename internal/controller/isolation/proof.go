@@ -28,7 +28,7 @@ func Show(s *pass.Run) {
 			"The sandbox is not isolated: it reaches %s. The manager goes on because of --allow-unenforced-isolation.", strings.Join(sb.Open, ", ")))
 	case sb != nil:
 		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionTrue, v1alpha1.ReasonIsolationVerified, fmt.Sprintf(
-			"Every forbidden address was blocked %d times in a row, from %d ms after the first try on.%s", sb.IsolationTries, sb.IsolationMs, familiesText(sb)))
+			"Every forbidden address was blocked %d times in a row, from %d ms after the first try on.%s", sb.IsolationTries, sb.IsolationMilliseconds, familiesText(sb)))
 	case f != nil && f.Reason == v1alpha1.ReasonIsolationRefused:
 		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationUnverified, f.Message)
 	default:

@@ -48,8 +48,8 @@ func TestHasSandbox(t *testing.T) {
 		"neither":       {nil, nil, false},
 		"not yet named": {pod, nil, false},
 		"gone":          {nil, &v1alpha1.SandboxStatus{PodUID: "1", PodIP: "10.0.0.1"}, false},
-		"another one":   {pod, &v1alpha1.SandboxStatus{PodUID: "2", CreatedAt: &metav1.Time{}}, false},
-		"this one":      {pod, &v1alpha1.SandboxStatus{PodUID: "1", CreatedAt: &metav1.Time{}}, true},
+		"another one":   {pod, &v1alpha1.SandboxStatus{PodUID: "2", CreationTime: &metav1.Time{}}, false},
+		"this one":      {pod, &v1alpha1.SandboxStatus{PodUID: "1", CreationTime: &metav1.Time{}}, true},
 	} {
 		s := NewRun(&v1alpha1.MotorRun{}, time.Now())
 		s.Pod, s.Run.Status.Sandbox = tt.pod, tt.of

@@ -73,7 +73,7 @@ func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
 	if t.asks == nil {
 		t.asks = map[types.UID]ask{}
 	}
-	own := ask{run.Status.Losses.LastAt.Time, run.Namespace + "/" + run.Name, again.Add(2 * trialRetry)}
+	own := ask{run.Status.Losses.LastLossTime.Time, run.Namespace + "/" + run.Name, again.Add(2 * trialRetry)}
 	t.asks[run.UID] = own
 	first := true
 	for uid, a := range t.asks {
@@ -104,7 +104,7 @@ func (p *Placer) noteLoss(s *pass.Run, live []runpolicy.Worker) {
 		// It is counted once, however long the run waits for the next worker.
 		st.Worker = ""
 	}
-	if runpolicy.IsSuspect(st) && !runpolicy.IsSetAside(st) && !runpolicy.IsAlone(st) && !st.Losses.LastAt.After(t.explained) {
+	if runpolicy.IsSuspect(st) && !runpolicy.IsSetAside(st) && !runpolicy.IsAlone(st) && !st.Losses.LastLossTime.After(t.explained) {
 		st.Losses = nil
 	}
 	if t.uid == s.Run.UID && !runpolicy.IsAlone(st) && (st.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
@@ -133,7 +133,7 @@ func (p *Placer) onTrial(s *pass.Run) bool {
 	defer t.mu.Unlock()
 	if t.uid == "" {
 		// A leader before began it, with a number of results that is not known.
-		t.began, t.results = st.Losses.AloneSince.Time, math.MaxInt32
+		t.began, t.results = st.Losses.AloneStartTime.Time, math.MaxInt32
 	}
 	end := runpolicy.TrialEnd(s.Run, s.Progress, t.results)
 	if !s.Now.Before(end) {

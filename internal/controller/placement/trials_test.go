@@ -14,7 +14,7 @@ import (
 
 func suspect(name string, lostAt time.Time) *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
-	run.Status.Losses = &v1alpha1.LossStatus{Count: 2, LastAt: metav1.NewTime(lostAt)}
+	run.Status.Losses = &v1alpha1.LossStatus{Count: 2, LastLossTime: metav1.NewTime(lostAt)}
 	return run
 }
 

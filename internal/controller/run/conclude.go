@@ -106,7 +106,7 @@ func end(s *pass.Run, e *runpolicy.End) {
 		succeeded = metav1.ConditionTrue
 	}
 	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, pass.MaxMessage)
-	st.FinishedAt = new(metav1.NewTime(s.Now))
+	st.CompletionTime = new(metav1.NewTime(s.Now))
 	st.PendingInput, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.Now)
 	st.Result = result(s, e)
@@ -133,7 +133,7 @@ func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
 	}
 	a := &st.Attempts[len(st.Attempts)-1]
 	if a.Failure == nil || e.Phase == v1alpha1.PhaseCompleted {
-		a.FinishedAt, a.Failure = st.FinishedAt, e.Failure
+		a.CompletionTime, a.Failure = st.CompletionTime, e.Failure
 	}
 }
 
@@ -141,15 +141,15 @@ func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
 func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 	p := s.Progress.Answering(s.Now)
 	total := s.Now.Sub(s.Run.CreationTimestamp.Time)
-	waited := p.Waited + p.Away + time.Duration(s.Run.Status.Paused.Seconds)*time.Second
+	waited := p.Waited + p.Away + time.Duration(s.Run.Status.Paused.DurationSeconds)*time.Second
 	r := &v1alpha1.RunResult{
 		OK:      e.Phase == v1alpha1.PhaseCompleted,
 		Summary: runpolicy.CutEncoded(e.Message, maxSummary),
 		Stats: v1alpha1.RunStats{
 			Iterations: p.Turns, ToolCalls: p.ToolCalls, Errors: p.Errors,
-			DurationMs: ms(total), ModelMs: ms(p.Model), ToolMs: ms(p.Tool), WaitingMs: ms(waited),
-			OverheadMs: ms(total - p.Model - p.Tool - waited),
-			Tokens:     p.Usage.TotalTokens,
+			DurationMilliseconds: ms(total), ModelMilliseconds: ms(p.Model), ToolMilliseconds: ms(p.Tool), WaitingMilliseconds: ms(waited),
+			OverheadMilliseconds: ms(total - p.Model - p.Tool - waited),
+			Tokens:               p.Usage.TotalTokens,
 		},
 	}
 	r.Artifacts, r.ArtifactsOmitted = runpolicy.ShowArtifacts(p.Artifacts)

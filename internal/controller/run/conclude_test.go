@@ -17,7 +17,7 @@ import (
 func TestResultHasTheSkills(t *testing.T) {
 	t.Parallel()
 	skills := &v1alpha1.SkillsResult{
-		Created:  []v1alpha1.ProposedSkill{{Name: "mail", Revision: "mail-0123456789ab", ChangedFiles: 2}},
+		Created:  []v1alpha1.ProposedSkill{{Name: "mail", RevisionName: "mail-0123456789ab", ChangedFiles: 2}},
 		Rejected: []v1alpha1.RejectedSkill{{Path: "skills/x", Message: "it cannot be read"}},
 	}
 	for _, phase := range []v1alpha1.RunPhase{v1alpha1.PhaseCompleted, v1alpha1.PhaseFailed} {

@@ -31,8 +31,8 @@ func needsOf(run *v1alpha1.MotorRun) []string {
 	}
 	var names []string
 	for i := range run.Spec.Files {
-		if ref := run.Spec.Files[i].ArtifactRef; ref != nil && !slices.Contains(names, ref.Run) {
-			names = append(names, ref.Run)
+		if ref := run.Spec.Files[i].ArtifactRef; ref != nil && !slices.Contains(names, ref.RunName) {
+			names = append(names, ref.RunName)
 		}
 	}
 	return names

@@ -65,7 +65,7 @@ func TestManyRunsAreRetiredInLinearTime(t *testing.T) {
 	for i := range runs {
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("run-", i), UID: "uid"}}
 		run.Spec.TTLSecondsAfterFinished = new(int32(60))
-		run.Status.FinishedAt = new(metav1.NewTime(now.Add(-time.Hour)))
+		run.Status.CompletionTime = new(metav1.NewTime(now.Add(-time.Hour)))
 		for _, condition := range []string{v1alpha1.ConditionFinished, v1alpha1.ConditionSucceeded} {
 			run.Status.Conditions = append(run.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue})
 		}
@@ -75,7 +75,7 @@ func TestManyRunsAreRetiredInLinearTime(t *testing.T) {
 	for i := range kept {
 		builder.WithObjects(&v1alpha1.MotorRun{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("reader-", i)},
-			Spec:       v1alpha1.MotorRunSpec{Files: []v1alpha1.InputFile{{ArtifactRef: &v1alpha1.ArtifactRef{Run: fmt.Sprint("run-", i)}}}},
+			Spec:       v1alpha1.MotorRunSpec{Files: []v1alpha1.InputFile{{ArtifactRef: &v1alpha1.ArtifactRef{RunName: fmt.Sprint("run-", i)}}}},
 		})
 	}
 	r := &Reconciler{Client: builder.Build(), indexes: true}
@@ -121,7 +121,7 @@ func TestTheEndOfARunLooksThroughFewRuns(t *testing.T) {
 			for i := range others + kept + gone {
 				run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("run-%03d", i)}}
 				if i%2 == 0 || i >= others {
-					run.Status.FinishedAt = new(metav1.NewTime(now.Add(time.Duration(i) * time.Second)))
+					run.Status.CompletionTime = new(metav1.NewTime(now.Add(time.Duration(i) * time.Second)))
 					run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
 				}
 				if i >= others {
@@ -183,7 +183,7 @@ func TestRunsThatWaitForTheirArchivesAreLeftAlone(t *testing.T) {
 		var all []*v1alpha1.MotorRun
 		for i := range runs {
 			run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("run-", i)}}
-			run.Status.FinishedAt = new(metav1.NewTime(now.Add(-tt.age)))
+			run.Status.CompletionTime = new(metav1.NewTime(now.Add(-tt.age)))
 			run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
 			all = append(all, run)
 			builder.WithObjects(run)

@@ -20,7 +20,7 @@ import (
 func showAttempt(s *pass.Run) {
 	st, p := &s.Run.Status, s.Progress
 	st.Attempts = runpolicy.AttemptsOf(st, p, s.Now)
-	if a := &st.Attempts[len(st.Attempts)-1]; a.FinishedAt == nil {
+	if a := &st.Attempts[len(st.Attempts)-1]; a.CompletionTime == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}
 }
@@ -57,7 +57,7 @@ func showModel(s *pass.Run) {
 	switch attempts := s.Run.Status.Attempts; {
 	case o == nil && apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionModelAvailable) == nil:
 		return
-	case len(attempts) > 0 && attempts[len(attempts)-1].FinishedAt != nil:
+	case len(attempts) > 0 && attempts[len(attempts)-1].CompletionTime != nil:
 		s.Set(v1alpha1.ConditionModelAvailable, metav1.ConditionUnknown, v1alpha1.ReasonModelNotAsked, "The attempt is over, so the model is not asked.")
 		return
 	case o == nil && s.Progress.LastStep != "":
@@ -83,8 +83,8 @@ func showModel(s *pass.Run) {
 func summarize(s *pass.Run) {
 	st := &s.Run.Status
 	st.ObservedGeneration = s.Run.Generation
-	if st.StartedAt == nil {
-		st.StartedAt = &metav1.Time{Time: s.Now}
+	if st.StartTime == nil {
+		st.StartTime = &metav1.Time{Time: s.Now}
 	}
 	if pass.IsFinished(s.Run) {
 		s.Set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")

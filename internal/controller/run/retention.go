@@ -67,7 +67,7 @@ func (r *Reconciler) passed(s *pass.Run, at time.Time) bool {
 	if r.Time != nil {
 		// While no manager was there, people could not look at the run either.
 		o = r.Time.Observed()
-		at = o.Extend(s.Run.Status.FinishedAt.Time, at)
+		at = o.Extend(s.Run.Status.CompletionTime.Time, at)
 	}
 	wait := o.Wait(at, s.Now)
 	if wait > 0 {

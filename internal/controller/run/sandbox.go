@@ -48,12 +48,12 @@ func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	st := &s.Run.Status
 	var lost *metav1.Time
 	if s.HasSandbox() {
-		lost = st.Sandbox.IsolationLostAt
+		lost = st.Sandbox.IsolationLossTime
 	}
 	st.Sandbox = &v1alpha1.SandboxStatus{
 		PodName: s.Pod.Name, PodUID: string(s.Pod.UID), PodIP: s.Pod.Status.PodIP,
-		NodeName: s.Pod.Spec.NodeName, NodeIP: s.Pod.Status.HostIP, CreatedAt: s.Pod.CreationTimestamp.DeepCopy(),
-		IsolationLostAt: lost,
+		NodeName: s.Pod.Spec.NodeName, NodeIP: s.Pod.Status.HostIP, CreationTime: s.Pod.CreationTimestamp.DeepCopy(),
+		IsolationLossTime: lost,
 	}
 	showUserNamespace(s)
 	if s.PodState.Phase != sandbox.Running {

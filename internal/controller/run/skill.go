@@ -33,8 +33,8 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 	pin, refusal := runpolicy.PinSkill(s.Run, skill, revisions, s.Now)
 	var revision *v1alpha1.SkillRevision
 	if refusal == nil {
-		if revision = revisionNamed(revisions, pin.Revision); revision == nil {
-			return false, fmt.Errorf("the skill %s has no revision %s", pin.Name, pin.Revision)
+		if revision = revisionNamed(revisions, pin.RevisionName); revision == nil {
+			return false, fmt.Errorf("the skill %s has no revision %s", pin.Name, pin.RevisionName)
 		}
 		refusal = runpolicy.RefuseFiles(s.Run, pin, revision)
 	}
@@ -47,7 +47,7 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 		return false, err
 	}
 	s.Run.Status.Skill = pin
-	s.Message = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
+	s.Message = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.RevisionName, pin.Name)
 	// No object may be created for the run from a decision that is not written yet: the next pass could find another approval.
 	return false, nil
 }

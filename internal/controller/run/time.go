@@ -65,19 +65,19 @@ func (r *Reconciler) recallCounted(s *pass.Run) {
 	}
 	paused, known := &s.Run.Status.Paused, r.counts.Of(s.Run)
 	says := time.Time{}
-	if paused.ObservedUntil != nil {
-		says = paused.ObservedUntil.Time
+	if paused.ObservedTime != nil {
+		says = paused.ObservedTime.Time
 	}
-	if known.until.After(says) && paused.Seconds >= known.seconds {
-		paused.ObservedUntil = new(metav1.NewTime(known.until))
+	if known.until.After(says) && paused.DurationSeconds >= known.seconds {
+		paused.ObservedTime = new(metav1.NewTime(known.until))
 	}
 }
 
 // noteCounted remembers how far the written status of the run has counted the gaps.
 func (r *Reconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1.PauseStatus) {
-	if paused.ObservedUntil == nil {
+	if paused.ObservedTime == nil {
 		return
 	}
 	known := r.counts.Of(run)
-	known.until, known.seconds = paused.ObservedUntil.Time, paused.Seconds
+	known.until, known.seconds = paused.ObservedTime.Time, paused.DurationSeconds
 }

@@ -45,33 +45,33 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	stored := func(r *Reconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
 		wrote := patch(r, seen)
 		r.noteCounted(&created, wrote)
-		wrote.ObservedUntil = nil
+		wrote.ObservedTime = nil
 		return wrote
 	}
 
 	r := &Reconciler{Time: clock}
 	var first, seen v1alpha1.PauseStatus
 	for i := range 5 {
-		if seen = stored(r, seen); seen.Seconds != 600 {
-			t.Fatalf("pass %d: %d s", i+1, seen.Seconds)
+		if seen = stored(r, seen); seen.DurationSeconds != 600 {
+			t.Fatalf("pass %d: %d s", i+1, seen.DurationSeconds)
 		}
 	}
-	if got := patch(r, first); got.Seconds != 600 {
-		t.Errorf("a status that was read before the count: %d s", got.Seconds)
+	if got := patch(r, first); got.DurationSeconds != 600 {
+		t.Errorf("a status that was read before the count: %d s", got.DurationSeconds)
 	}
 	// The next gap counts, once too, beside a pause that was counted meanwhile.
 	clock.observed.Gaps = append(clock.observed.Gaps, runpolicy.Gap{From: noon.Add(20 * time.Minute), To: noon.Add(21 * time.Minute)})
-	seen.Seconds += 5
+	seen.DurationSeconds += 5
 	for range 3 {
 		seen = stored(r, seen)
 	}
-	if seen.Seconds != 665 {
-		t.Errorf("after another gap: %d s", seen.Seconds)
+	if seen.DurationSeconds != 665 {
+		t.Errorf("after another gap: %d s", seen.DurationSeconds)
 	}
 	// If the API server stores the field, another process knows it from there.
 	kept := patch(r, v1alpha1.PauseStatus{})
-	if got := patch(&Reconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
-		t.Errorf("another process: %d s, want %d", got.Seconds, kept.Seconds)
+	if got := patch(&Reconciler{Time: clock}, kept); got.DurationSeconds != kept.DurationSeconds {
+		t.Errorf("another process: %d s, want %d", got.DurationSeconds, kept.DurationSeconds)
 	}
 }
 
@@ -95,12 +95,12 @@ func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 		r := &Reconciler{Time: clock}
 		for deadline, attempt := range map[string]v1alpha1.AttemptStatus{
 			"the run's own time": {},
-			"the retry window": {FinishedAt: new(metav1.NewTime(noon)), Failure: &v1alpha1.FailureSummary{
+			"the retry window": {CompletionTime: new(metav1.NewTime(noon)), Failure: &v1alpha1.FailureSummary{
 				Category: v1alpha1.CategoryToolFailure, Reason: "exit_1", Retryable: true,
 			}},
 		} {
 			run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
-			run.Spec.MaxAttempts, run.Spec.Limits.TimeoutSeconds, run.Spec.Limits.RetryWindowSeconds = 3, 600, 600
+			run.Spec.MaxAttempts, run.Spec.Limits.ActiveDeadlineSeconds, run.Spec.Limits.RetryDeadlineSeconds = 3, 600, 600
 			run.Status.Attempts = []v1alpha1.AttemptStatus{attempt}
 			s := pass.NewRun(run, clock.now)
 			r.countGaps(s)
@@ -130,7 +130,7 @@ func TestRunsThatAreDueToGoAreLookedAtWithPauses(t *testing.T) {
 	} {
 		builder := fake.NewClientBuilder().WithScheme(retentionScheme(t))
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1"}}
-		run.Spec.TTLSecondsAfterFinished, run.Status.FinishedAt = new(int32(600)), new(metav1.NewTime(noon))
+		run.Spec.TTLSecondsAfterFinished, run.Status.CompletionTime = new(int32(600)), new(metav1.NewTime(noon))
 		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
 		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
 		r := &Reconciler{Client: builder.WithObjects(run).Build(), Time: clock}

@@ -36,16 +36,16 @@ func (r *Reconciler) decide(_ context.Context, s *scope) error {
 		approved = metav1.ConditionTrue
 	}
 	s.set(v1alpha1.ConditionApproved, approved, v.Reason, v.Message)
-	st.Revision, st.ContentHash, st.Description, st.Review = "", "", "", nil
+	st.RevisionName, st.ContentHash, st.Description, st.Review = "", "", "", nil
 	if v.Revision != nil {
-		st.Revision, st.ContentHash, st.Description = v.Revision.Name, v.Revision.Spec.ContentHash, v.Revision.Spec.Description
+		st.RevisionName, st.ContentHash, st.Description = v.Revision.Name, v.Revision.Spec.ContentHash, v.Revision.Spec.Description
 	}
 	switch {
 	case v.Revision == nil:
 		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonNoRevision, "There are no files yet.")
 	case skill.IsSetAside(v.Revision):
 		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonReviewSetAside, skill.SetAside(v.Revision))
-	case v.Revision.Status.ReviewedAt == nil:
+	case v.Revision.Status.ReviewTime == nil:
 		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonReviewing, fmt.Sprintf("The files of %s are being looked at.", v.Revision.Name))
 	default:
 		st.Review = skill.ReviewPolicy(v.Revision, &s.skill.Spec.Policy)
@@ -116,7 +116,7 @@ func (s *scope) needs(rev *v1alpha1.SkillRevision) bool {
 	case s.skill.Spec.Approval != nil && s.skill.Spec.Approval.ContentHash == hash,
 		st.Approved != nil && st.Approved.ContentHash == hash,
 		st.Source != nil && st.Source.ContentHash == hash,
-		st.Revision == rev.Name:
+		st.RevisionName == rev.Name:
 		return true
 	}
 	return false

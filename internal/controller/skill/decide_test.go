@@ -45,7 +45,7 @@ func (s *scope) dropped() []string {
 // However much runs propose, what waited first is still there to be decided about.
 func TestProposalsPushOutNoneThatWaits(t *testing.T) {
 	t.Parallel()
-	ofRun := &v1alpha1.ExtractedFrom{Run: "run"}
+	ofRun := &v1alpha1.ExtractedFrom{RunName: "run"}
 	for name, tt := range map[string]struct {
 		from   *v1alpha1.ExtractedFrom
 		count  int

@@ -55,12 +55,12 @@ func newRevisions(before, after *v1alpha1.Skill) []pass.Transition {
 		if slices.ContainsFunc(before.Status.Revisions, func(old v1alpha1.RevisionSummary) bool { return old.Name == rev.Name }) {
 			continue
 		}
-		if rev.Run == "" {
+		if rev.RunName == "" {
 			list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonRevisionStored, actionStore, fmt.Sprintf("The source's files are stored as %s.", rev.Name)))
 			continue
 		}
 		list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonRevisionProposed, actionStore,
-			fmt.Sprintf("The run %s proposes %s, which waits to be looked at.", rev.Run, rev.Name)))
+			fmt.Sprintf("The run %s proposes %s, which waits to be looked at.", rev.RunName, rev.Name)))
 	}
 	return list
 }

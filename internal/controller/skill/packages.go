@@ -119,15 +119,15 @@ func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSou
 // installPackages checks the state of the run that installs them, and creates it if there is none.
 func (r *Reconciler) installPackages(ctx context.Context, s *scope, domains []v1alpha1.Domain) error {
 	sk, packages := s.skill, s.skill.Status.Packages
-	packages.Run = runpolicy.InstallRunName(sk.Name, packages.Hash)
+	packages.RunName = runpolicy.InstallRunName(sk.Name, packages.Hash)
 	var run v1alpha1.MotorRun
-	err := r.Get(ctx, types.NamespacedName{Namespace: sk.Namespace, Name: packages.Run}, &run)
+	err := r.Get(ctx, types.NamespacedName{Namespace: sk.Namespace, Name: packages.RunName}, &run)
 	switch {
 	case apierrors.IsNotFound(err):
-		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, installingMessage(packages.Run))
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, installingMessage(packages.RunName))
 		return r.createInstallRun(ctx, s, domains)
 	case err != nil:
-		return fmt.Errorf("get the run %s: %w", packages.Run, err)
+		return fmt.Errorf("get the run %s: %w", packages.RunName, err)
 	case !metav1.IsControlledBy(&run, sk) || run.Spec.Mode != v1alpha1.ModeInstall:
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
 			"There is a run %s that is not of this skill. The packages are installed when it is deleted.", run.Name))
@@ -176,13 +176,13 @@ func (s *scope) installed(a *v1alpha1.PackageArchive) {
 func (r *Reconciler) createInstallRun(ctx context.Context, s *scope, domains []v1alpha1.Domain) error {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: s.skill.Status.Packages.Run, Namespace: s.skill.Namespace,
+			Name: s.skill.Status.Packages.RunName, Namespace: s.skill.Namespace,
 			Labels:          map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelSkill: v1alpha1.SkillLabel(s.skill.Name)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.skill, v1alpha1.GroupVersion.WithKind("Skill"))},
 		},
 		Spec: v1alpha1.MotorRunSpec{
 			Mode: v1alpha1.ModeInstall, Dependencies: s.skill.Spec.Policy.Dependencies.DeepCopy(), Domains: domains,
-			ExtractSkills: v1alpha1.ExtractNever, MaxAttempts: 1, Limits: v1alpha1.RunLimits{TimeoutSeconds: installSeconds},
+			ExtractSkills: v1alpha1.ExtractNever, MaxAttempts: 1, Limits: v1alpha1.RunLimits{ActiveDeadlineSeconds: installSeconds},
 			TTLSecondsAfterFinished: new(int32(installKept)),
 		},
 	}
@@ -203,7 +203,7 @@ func (r *Reconciler) createInstallRun(ctx context.Context, s *scope, domains []v
 
 // hasArchive reports whether all parts of an archive are there. It asks the API server for parts that the cache does not have.
 func (r *Reconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1alpha1.PackageArchive) (bool, error) {
-	for _, name := range a.ConfigMaps {
+	for _, name := range a.ConfigMapNames {
 		found := false
 		for _, reader := range []client.Reader{r.Heads, r.Live} {
 			cm, err := configMapHead(ctx, reader, sk.Namespace, name)
@@ -218,7 +218,7 @@ func (r *Reconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1al
 			return false, nil
 		}
 	}
-	return len(a.ConfigMaps) > 0, nil
+	return len(a.ConfigMapNames) > 0, nil
 }
 
 // sweepPackages deletes the parts of replaced archives, when no run uses them any more.
@@ -232,7 +232,7 @@ func (r *Reconciler) sweepPackages(ctx context.Context, s *scope) error {
 	}
 	var used []string
 	if p := s.skill.Status.Packages; p != nil {
-		used = p.Archive.ConfigMaps
+		used = p.Archive.ConfigMapNames
 	}
 	isUsed := func(cm metav1.PartialObjectMetadata) bool {
 		return slices.Contains(used, cm.Name) || !metav1.IsControlledBy(&cm, s.skill)
@@ -271,7 +271,7 @@ func (r *Reconciler) packagesInUse(ctx context.Context, sk *v1alpha1.Skill) ([]s
 	for i := range runs.Items {
 		run := &runs.Items[i]
 		if u := run.Status.Skill; u != nil && u.Name == sk.Name && u.Packages != nil && !pass.IsFinished(run) {
-			names = append(names, u.Packages.ConfigMaps...)
+			names = append(names, u.Packages.ConfigMapNames...)
 		}
 	}
 	return names, nil

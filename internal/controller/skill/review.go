@@ -25,7 +25,7 @@ func (r *Reconciler) review(ctx context.Context, s *scope) error {
 	for i := range s.revisions {
 		rev := &s.revisions[i]
 		var err error
-		if rev.Status.ReviewedAt == nil {
+		if rev.Status.ReviewTime == nil {
 			err = r.gather(ctx, s, rev)
 		}
 		switch {
@@ -133,7 +133,7 @@ func facts(st *v1alpha1.SkillRevisionStatus, files []skill.File, now time.Time) 
 			st.Tools = append(st.Tools, tool)
 		}
 	}
-	st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: now}
+	st.Advice, st.LatestAdvice, st.ReviewTime = first, latest, &metav1.Time{Time: now}
 }
 
 // reviewing waits for its turn, and returns the function that ends it. A second try runs alone: revisions that are reviewed at the same time as the

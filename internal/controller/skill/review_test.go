@@ -40,7 +40,7 @@ func newReviewRig(t *testing.T, more ...skill.File) *reviewRig {
 	g := &reviewRig{t: t, skill: &v1alpha1.Skill{}, write: func() error { return nil }}
 	g.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.SkillRevision{}).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			if rev, ok := o.(*v1alpha1.SkillRevision); ok && rev.Status.ReviewedAt != nil {
+			if rev, ok := o.(*v1alpha1.SkillRevision); ok && rev.Status.ReviewTime != nil {
 				if err := g.write(); err != nil {
 					return err
 				}
@@ -58,7 +58,7 @@ func newReviewRig(t *testing.T, more ...skill.File) *reviewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.stored, err = g.store.Put(t.Context(), g.skill, v1alpha1.SkillRevisionSpec{Skill: "send", Description: "Sends."}, files)
+	g.stored, err = g.store.Put(t.Context(), g.skill, v1alpha1.SkillRevisionSpec{SkillName: "send", Description: "Sends."}, files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestReviewIsMarkedFirst(t *testing.T) {
 			}
 		}
 	}
-	if st, ended, err := g.look(t.Context(), g.process()); err != nil || ended != nil || st.ReviewStarts != 2 || st.ReviewedAt != nil {
+	if st, ended, err := g.look(t.Context(), g.process()); err != nil || ended != nil || st.ReviewStarts != 2 || st.ReviewTime != nil {
 		t.Errorf("the third process: %v, %v, %+v", ended, err, st)
 	}
 }
@@ -117,14 +117,14 @@ func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if st, _, err := g.look(stopped, g.process()); !errors.Is(err, context.Canceled) || st.ReviewStarts != 0 || st.ReviewedAt != nil {
+	if st, _, err := g.look(stopped, g.process()); !errors.Is(err, context.Canceled) || st.ReviewStarts != 0 || st.ReviewTime != nil {
 		t.Errorf("begun after the manager was told to stop: %v, %+v", err, st)
 	}
 	// A manager that must stop in the middle of a review writes the facts that it has.
 	stopped, stop = context.WithCancel(t.Context())
 	defer stop()
 	g.write = func() error { stop(); return nil }
-	if st, _, err := g.look(stopped, g.process()); err != nil || st.ReviewStarts != 0 || st.ReviewedAt == nil {
+	if st, _, err := g.look(stopped, g.process()); err != nil || st.ReviewStarts != 0 || st.ReviewTime == nil {
 		t.Errorf("stopped in the middle: %v, %+v", err, st)
 	}
 }
@@ -140,16 +140,16 @@ func TestReviewsTakeTurns(t *testing.T) {
 		return r
 	}
 	short := newReviewRig(t)
-	if st, _, err := short.look(t.Context(), busy(short)); err != nil || st.ReviewedAt == nil {
+	if st, _, err := short.look(t.Context(), busy(short)); err != nil || st.ReviewTime == nil {
 		t.Errorf("a short one beside another one: %v, %+v", err, st)
 	}
 	long := newReviewRig(t, skill.File{Path: "references/long.md", Content: []byte(strings.Repeat("a\n", quickReview/2))})
 	r := busy(long)
-	if st, _, err := long.look(t.Context(), r); err != nil || st.ReviewStarts != 0 || st.ReviewedAt != nil {
+	if st, _, err := long.look(t.Context(), r); err != nil || st.ReviewStarts != 0 || st.ReviewTime != nil {
 		t.Errorf("a long one beside another one: %v, %+v", err, st)
 	}
 	r.reviewTurns.end(long.skill.Namespace, now, 0, reviewRetry)
-	if st, _, err := long.look(t.Context(), r); err != nil || st.ReviewedAt == nil {
+	if st, _, err := long.look(t.Context(), r); err != nil || st.ReviewTime == nil {
 		t.Errorf("in its turn: %v, %+v", err, st)
 	}
 }

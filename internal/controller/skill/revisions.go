@@ -63,7 +63,7 @@ func foreign(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) string {
 	switch {
 	case !metav1.IsControlledBy(rev, sk):
 		return "its controller is not this Skill"
-	case rev.Spec.Skill != sk.Name:
+	case rev.Spec.SkillName != sk.Name:
 		return "it says that it is of another skill"
 	case skill.HashOf(rev.Spec.Files) != rev.Spec.ContentHash:
 		return "its files do not give its contentHash"
@@ -86,7 +86,7 @@ func (r *Reconciler) ignore(s *scope, rev *v1alpha1.SkillRevision, problem strin
 // isWhole reports whether the ConfigMaps with the bytes of a revision exist. Their content never changes, and a reader of the bytes compares their
 // hashes.
 func (r *Reconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
-	for _, name := range rev.Spec.ConfigMaps {
+	for _, name := range rev.Spec.ConfigMapNames {
 		head, err := configMapHead(ctx, r.Heads, rev.Namespace, name)
 		if err != nil {
 			return false, err

@@ -143,15 +143,15 @@ func (s *scope) nextRead() time.Time {
 	switch {
 	case c.Reason == v1alpha1.ReasonSourceUnavailable && !isRemote(src):
 		return s.Now.Add(sourcePause)
-	case !isRemote(src), s.skill.Status.Source == nil, s.skill.Status.Source.ReadAt == nil:
+	case !isRemote(src), s.skill.Status.Source == nil, s.skill.Status.Source.ReadTime == nil:
 		return time.Time{}
 	case c.Reason == v1alpha1.ReasonSourceUnavailable:
-		return s.skill.Status.Source.ReadAt.Add(sourcePauseAfter(s.memory.failures))
+		return s.skill.Status.Source.ReadTime.Add(sourcePauseAfter(s.memory.failures))
 	case c.Status == metav1.ConditionTrue && src.OCI != nil && strings.Contains(src.OCI.Reference, "@"):
 		// A digest is the same for ever.
 		return time.Time{}
 	}
-	return s.skill.Status.Source.ReadAt.Add(sourcePeriod)
+	return s.skill.Status.Source.ReadTime.Add(sourcePeriod)
 }
 
 // readSource reads the files, checks that they are a skill, and stores them.
@@ -164,7 +164,7 @@ func (r *Reconciler) readSource(ctx context.Context, s *scope) error {
 		if s.skill.Status.Source == nil {
 			s.skill.Status.Source = &v1alpha1.SkillSourceStatus{}
 		}
-		s.skill.Status.Source.ReadAt = &metav1.Time{Time: s.Now}
+		s.skill.Status.Source.ReadTime = &metav1.Time{Time: s.Now}
 	}
 	read, err := r.Source.Read(ctx, s.skill.Namespace, src)
 	if err != nil {
@@ -177,14 +177,14 @@ func (r *Reconciler) readSource(ctx context.Context, s *scope) error {
 	s.leftOut = manifest.LeftOut
 	hash := skill.ContentHash(files)
 	if s.revision(hash) == nil {
-		spec := v1alpha1.SkillRevisionSpec{Skill: s.skill.Name, Description: manifest.Description, Origin: read.Origin}
+		spec := v1alpha1.SkillRevisionSpec{SkillName: s.skill.Name, Description: manifest.Description, Origin: read.Origin}
 		if err := r.keep(ctx, s, spec, files); err != nil {
 			return err
 		}
 	}
 	st := &v1alpha1.SkillSourceStatus{ContentHash: hash, Origin: read.Origin}
 	if isRemote(src) {
-		st.ReadAt = s.skill.Status.Source.ReadAt
+		st.ReadTime = s.skill.Status.Source.ReadTime
 	}
 	s.skill.Status.Source, s.source = st, &skill.SourceState{ContentHash: hash}
 	return nil

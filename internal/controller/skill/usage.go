@@ -32,7 +32,7 @@ const (
 
 // usage counts the runs that ended, and retains the advice of the reviewing ones.
 //
-// Nothing marks a run as counted. Exactly the runs that ended up to status.usage.lastUsedAt are counted. Runs are counted in the order of their
+// Nothing marks a run as counted. Exactly the runs that ended up to status.usage.lastUsedTime are counted. Runs are counted in the order of their
 // ends, and those of one second together. A run that is deleted before its turn is not counted.
 func (r *Reconciler) usage(ctx context.Context, s *scope) error {
 	var runs v1alpha1.MotorRunList
@@ -46,7 +46,7 @@ func (r *Reconciler) usage(ctx context.Context, s *scope) error {
 		if !hasUsed(run, s.skill) {
 			continue
 		}
-		switch name := run.Status.Skill.Revision; {
+		switch name := run.Status.Skill.RevisionName; {
 		case !run.Spec.SkillReview:
 			if run.Status.Skill.Approved {
 				uses = append(uses, run)
@@ -62,22 +62,22 @@ func (r *Reconciler) usage(ctx context.Context, s *scope) error {
 // hasUsed reports whether a run has ended that used this very skill, and not one of its name that was there before.
 func hasUsed(run *v1alpha1.MotorRun, sk *v1alpha1.Skill) bool {
 	return run.Status.Skill != nil && run.Status.Skill.Name == sk.Name && pass.IsFinished(run) &&
-		run.Status.FinishedAt != nil && !run.Status.FinishedAt.Before(&sk.CreationTimestamp)
+		run.Status.CompletionTime != nil && !run.Status.CompletionTime.Before(&sk.CreationTimestamp)
 }
 
 // count adds the runs that were not counted yet.
 func (s *scope) count(uses []*v1alpha1.MotorRun) {
 	u := &s.skill.Status.Usage
-	last := u.LastUsedAt
+	last := u.LastUsedTime
 	var first time.Time
 	open := uses[:0]
 	for _, run := range uses {
-		if last != nil && !last.Before(run.Status.FinishedAt) {
+		if last != nil && !last.Before(run.Status.CompletionTime) {
 			continue
 		}
 		open = append(open, run)
-		if first.IsZero() || run.Status.FinishedAt.Time.Before(first) {
-			first = run.Status.FinishedAt.Time
+		if first.IsZero() || run.Status.CompletionTime.Time.Before(first) {
+			first = run.Status.CompletionTime.Time
 		}
 	}
 	if len(open) == 0 {
@@ -88,16 +88,16 @@ func (s *scope) count(uses []*v1alpha1.MotorRun) {
 		return
 	}
 	for _, run := range open {
-		if s.Now.Before(run.Status.FinishedAt.Add(usageSettled)) {
-			s.Wake(run.Status.FinishedAt.Add(usageDelay))
+		if s.Now.Before(run.Status.CompletionTime.Add(usageSettled)) {
+			s.Wake(run.Status.CompletionTime.Add(usageDelay))
 			continue
 		}
 		u.Runs++
 		if apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded) {
 			u.Succeeded++
 		}
-		if u.LastUsedAt == nil || u.LastUsedAt.Before(run.Status.FinishedAt) {
-			u.LastUsedAt = run.Status.FinishedAt.DeepCopy()
+		if u.LastUsedTime == nil || u.LastUsedTime.Before(run.Status.CompletionTime) {
+			u.LastUsedTime = run.Status.CompletionTime.DeepCopy()
 		}
 	}
 	u.SuccessRate = fmt.Sprintf("%d%%", u.Succeeded*100/u.Runs)
@@ -111,7 +111,7 @@ func (r *Reconciler) advise(ctx context.Context, s *scope, reviews map[string][]
 		first, latest := rev.Status.Advice, rev.Status.LatestAdvice
 		runs := reviews[rev.Name]
 		slices.SortFunc(runs, func(a, b *v1alpha1.MotorRun) int {
-			return cmp.Or(a.Status.FinishedAt.Compare(b.Status.FinishedAt.Time), strings.Compare(a.Name, b.Name))
+			return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), strings.Compare(a.Name, b.Name))
 		})
 		for _, run := range runs {
 			switch {
@@ -134,7 +134,7 @@ func (r *Reconciler) advise(ctx context.Context, s *scope, reviews map[string][]
 
 func adviceOf(run *v1alpha1.MotorRun) *v1alpha1.RevisionAdvice {
 	a := &v1alpha1.RevisionAdvice{
-		Run: run.Name, At: metav1.NewTime(run.Status.FinishedAt.Time), Text: text.CutBytes(text.Printable(run.Status.Result.Summary), maxAdvice),
+		RunName: run.Name, AdviceTime: metav1.NewTime(run.Status.CompletionTime.Time), Text: text.CutBytes(text.Printable(run.Status.Result.Summary), maxAdvice),
 	}
 	if run.Spec.Requester != nil {
 		a.RequestedBy = text.CutBytes(text.Printable(run.Spec.Requester.Username), maxRequester)
@@ -144,5 +144,5 @@ func adviceOf(run *v1alpha1.MotorRun) *v1alpha1.RevisionAdvice {
 
 // isNews reports whether a run ended after the one whose advice is stored.
 func isNews(a *v1alpha1.RevisionAdvice, run *v1alpha1.MotorRun) bool {
-	return cmp.Or(run.Status.FinishedAt.Compare(a.At.Time), strings.Compare(run.Name, a.Run)) > 0
+	return cmp.Or(run.Status.CompletionTime.Compare(a.AdviceTime.Time), strings.Compare(run.Name, a.RunName)) > 0
 }

@@ -145,7 +145,7 @@ func (a *Attempt) concluded(ctx context.Context, out motorloop.Outcome) (waiting
 		if open == nil {
 			return nil, errNothingAsked
 		}
-		return &Waiting{*open, env.Observed().Extend(open.AskedAt.Time, runpolicy.ExpiresAt(env.Run, open))}, nil
+		return &Waiting{*open, env.Observed().Extend(open.AskTime.Time, runpolicy.ExpiresAt(env.Run, open))}, nil
 	}
 	return nil, nil
 }

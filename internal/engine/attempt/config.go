@@ -20,7 +20,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		Task:            run.Spec.Task,
 		MaxIterations:   maxIterations(run.Spec.Limits.MaxIterations, attempt.Index),
 		Deadline:        runpolicy.Deadline(run, progress.Answering(now)),
-		TimeLimit:       time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second,
+		TimeLimit:       time.Duration(run.Spec.Limits.ActiveDeadlineSeconds) * time.Second,
 		RecoveryContext: attempt.RecoveryContext,
 		OnUnknown:       motorloop.UnknownPerson,
 		Accept:          demands(run),
@@ -29,7 +29,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 	if run.Spec.Approval != nil && run.Spec.Approval.OnUnknown == v1alpha1.UnknownTellModel {
 		cfg.OnUnknown = motorloop.UnknownModel
 	}
-	if at := attempt.StartedAt; at != nil {
+	if at := attempt.StartTime; at != nil {
 		cfg.Date = at.UTC().Format(time.DateOnly)
 	}
 	if run.Spec.Limits.MaxTokens != nil {

@@ -35,9 +35,9 @@ func TestLoopConfig(t *testing.T) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "a"}}
 		run.Spec.Limits.MaxTokens = new(int64(5))
 		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
-		run.Status.Paused.Seconds = 60
+		run.Status.Paused.DurationSeconds = 60
 		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{
-			Index: 1, RecoveryContext: "it failed", StartedAt: new(metav1.NewTime(time.Date(2026, 1, 3, 23, 0, 0, 0, time.FixedZone("", -7200)))),
+			Index: 1, RecoveryContext: "it failed", StartTime: new(metav1.NewTime(time.Date(2026, 1, 3, 23, 0, 0, 0, time.FixedZone("", -7200)))),
 		})
 	}
 	want := motorloop.Config{

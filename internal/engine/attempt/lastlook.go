@@ -95,7 +95,7 @@ func (k *look) succeeded() bool {
 func (k *look) timeLeft() time.Duration {
 	left := runpolicy.LookTime(k.succeeded()) - lookMargin
 	if ending := k.Env.Run.Status.Ending; ending != nil {
-		since := ending.Since.Time
+		since := ending.DecisionTime.Time
 		left -= k.Env.Observed().Shifted(since, k.Env.APINow()).Sub(since)
 	}
 	return max(left, time.Second)

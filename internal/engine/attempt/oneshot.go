@@ -38,7 +38,7 @@ func (a *Attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 		sandbox.WayOut = way
 	}
 	code := env.Run.Spec.Code
-	args := toolapi.OneshotArgs{Language: code.Language, Source: code.Source, TimeoutMs: oneshot.Timeout(code.TimeoutMs, network)}
+	args := toolapi.OneshotArgs{Language: code.Language, Source: code.Source, TimeoutMs: oneshot.Timeout(code.TimeoutMilliseconds, network)}
 	call := motorloop.Call{Tool: tool, Arguments: oneshot.Arguments(args)}
 	return a.once(ctx, sandbox, call, oneshot.Refuse(args, network), a.wireOneshot(way))
 }

@@ -77,8 +77,8 @@ func (a *Attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
 	if left <= 0 {
 		return &motorloop.Failure{
 			Category: motorloop.ModelFailure, Reason: said.Reason, Retryable: true,
-			Message: fmt.Sprintf("%s The model could not be had for %d s (modelOutageSeconds of the model in the MotorCortex).",
-				said.Message, outage.LimitSeconds),
+			Message: fmt.Sprintf("%s The model could not be had for %d s (outageDeadlineSeconds of the model in the MotorCortex).",
+				said.Message, outage.DeadlineSeconds),
 		}
 	}
 	most := maxAway

@@ -27,9 +27,9 @@ func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, st
 			continue
 		}
 		var from v1alpha1.MotorRun
-		err := runs.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Run}, &from)
+		err := runs.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.RunName}, &from)
 		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+			return false, fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 		}
 		a, _ := runpolicy.ArtifactInput(&from, ref.Path, true)
 		if a == nil || a.Provenance != string(toolapi.ProvenanceInternal) {

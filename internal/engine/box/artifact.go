@@ -38,8 +38,8 @@ var (
 // artifact returns the entry of an earlier run's artifact.
 func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
 	var from v1alpha1.MotorRun
-	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.Run}, &from); err != nil {
-		return nil, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.RunName}, &from); err != nil {
+		return nil, fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 	}
 	a, problem := runpolicy.ArtifactInput(&from, ref.Path, env.Bucket != nil)
 	if problem != "" {
@@ -55,10 +55,10 @@ func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha
 		return err
 	}
 	from := cmp.Or(toolapi.Provenance(a.Provenance), toolapi.ProvenanceWeb)
-	if a.ConfigMap == "" {
+	if a.ConfigMapName == "" {
 		return p.putFromBucket(ctx, path, ref, a, from)
 	}
-	content, err := configMapKey(ctx, p.env, a.ConfigMap, runenv.ContentKey)
+	content, err := configMapKey(ctx, p.env, a.ConfigMapName, runenv.ContentKey)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alp
 	if p.left -= a.Size; p.left < 0 {
 		return errInputsTooLarge
 	}
-	r, err := openObject(ctx, p.env.Bucket, a.Object)
+	r, err := openObject(ctx, p.env.Bucket, a.ObjectKey)
 	if err != nil {
 		return bucketProblem(err)
 	}
@@ -169,5 +169,5 @@ func (l *asLeft) Read(p []byte) (int, error) {
 }
 
 func notAsLeft(ref *v1alpha1.ArtifactRef) error {
-	return fmt.Errorf("%w: what is kept of %s is not what MotorRun %s left behind", errNoArtifact, ref.Path, ref.Run)
+	return fmt.Errorf("%w: what is kept of %s is not what MotorRun %s left behind", errNoArtifact, ref.Path, ref.RunName)
 }

@@ -45,7 +45,7 @@ func TestOnlyWhatWasLeftBehindIsReadToItsEnd(t *testing.T) {
 		"a broken bucket": {io.MultiReader(strings.NewReader(content[:5]), iotest.ErrReader(broken)), "read the artifact from the bucket: broken"},
 	} {
 		left := &asLeft{
-			r: tt.r, ref: &v1alpha1.ArtifactRef{Run: "earlier", Path: "a"}, sum: sha256.New(),
+			r: tt.r, ref: &v1alpha1.ArtifactRef{RunName: "earlier", Path: "a"}, sum: sha256.New(),
 			artifact: &v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: toolapi.SHA256([]byte(content))},
 		}
 		got, err := io.ReadAll(left)
@@ -140,7 +140,7 @@ func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
 			p := &inputPutter{env: &runenv.Env{Bucket: bucket, Clock: runenv.Clock{Now: time.Now}, Absence: &runenv.Absence{}}, client: tools, left: 2}
 			began := time.Now()
 			for range 3 {
-				err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 2, Object: "k"}, toolapi.ProvenanceInternal)
+				err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 2, ObjectKey: "k"}, toolapi.ProvenanceInternal)
 				err = p.failed(t.Context(), 3, "in", err)
 				if _, failed := errors.AsType[*motorloop.Failure](err); failed || errors.Is(err, runenv.ErrMissing) || !errors.Is(err, errBucketStalls) {
 					t.Errorf("%s: %v after %s", name, err, time.Since(began))
@@ -157,7 +157,7 @@ func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
 func TestARunIsGivenSoMuchFromTheBucket(t *testing.T) {
 	t.Parallel()
 	p := &inputPutter{left: 10}
-	err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 11, Object: "k"}, toolapi.ProvenanceInternal)
+	err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 11, ObjectKey: "k"}, toolapi.ProvenanceInternal)
 	if !errors.Is(err, errInputsTooLarge) {
 		t.Errorf("one byte too many: %v", err)
 	}

@@ -125,7 +125,7 @@ const (
 
 // record writes the proof into the steps' entry of the sandbox.
 func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
-	box.IsolationTries, box.IsolationMs, box.Open = p.tries, p.after.Milliseconds(), p.open
+	box.IsolationTries, box.IsolationMilliseconds, box.Open = p.tries, p.after.Milliseconds(), p.open
 	box.Families, box.DeniedFamilies = familiesOf(p.confinement.Families), familiesOf(p.confinement.Denied)
 	box.Unconfined = nil
 	if !p.confinement.Landlock {
@@ -135,7 +135,7 @@ func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
 		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
 	}
 	// It counts in whole seconds, and is always later than the loss that this loop was started with. See runpolicy.ProvedAt.
-	box.ProvedAt = new(runpolicy.ProvedAt(run, p.began))
+	box.ProofTime = new(runpolicy.ProvedAt(run, p.began))
 }
 
 // familiesOf returns the names that the API knows.

@@ -100,7 +100,7 @@ func (m *MCPServers) request(way *WayOut) toolapi.MCPRequest {
 	for i := range m.run.Spec.MCPServers {
 		s := &m.run.Spec.MCPServers[i]
 		r.Servers = append(r.Servers, toolapi.MCPServer{
-			Name: s.Name, URL: s.URL, Command: s.Command, Tools: s.Tools, Authorization: way.bearer(s.Credential),
+			Name: s.Name, URL: s.URL, Command: s.Command, Tools: s.Tools, Authorization: way.bearer(s.CredentialName),
 		})
 	}
 	return r

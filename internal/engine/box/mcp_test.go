@@ -138,7 +138,7 @@ func TestMCPRequest(t *testing.T) {
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod"}
 	run.Spec.Credentials = []v1alpha1.Credential{{Name: "api_key", Slot: "bearer"}}
 	run.Spec.MCPServers = append(run.Spec.MCPServers,
-		v1alpha1.MCPServer{Name: "web", URL: "https://example.org/mcp", Tools: []string{"a"}, Credential: "api_key"},
+		v1alpha1.MCPServer{Name: "web", URL: "https://example.org/mcp", Tools: []string{"a"}, CredentialName: "api_key"},
 		v1alpha1.MCPServer{Name: "open", URL: "https://example.org/open", Tools: []string{"a"}})
 	m := NewMCPServers(run, nil, known)
 	handle := grant.Handle([]byte("key"), "uid", "pod", "api_key")

@@ -87,7 +87,7 @@ func ReadyRun() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{}
 	run.Namespace, run.Name, run.UID = "ns", "run", "nsrun"
 	run.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600}
+	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600}
 	run.Status.Worker = "worker-1"
 	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}}
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.1"}

@@ -225,11 +225,11 @@ func (a *Artifacts) notInTime(art v1alpha1.Artifact, room *room) v1alpha1.Artifa
 	former := a.recordedAs(art.Path)
 	switch {
 	case !room.lists(&former):
-	case former.ConfigMap != "" && room.inObject(former.Size):
+	case former.ConfigMapName != "" && room.inObject(former.Size):
 		room.objects += former.Size
 		room.listed += runpolicy.ListedBytes(&former)
 		return former
-	case former.Object != "" && room.inBucket(former.Size):
+	case former.ObjectKey != "" && room.inBucket(former.Size):
 		room.blobs += former.Size
 		room.listed += runpolicy.ListedBytes(&former)
 		return former

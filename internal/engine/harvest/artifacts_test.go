@@ -93,7 +93,7 @@ func TestWhatIsKeptIsListed(t *testing.T) {
 			art := v1alpha1.Artifact{
 				Path: fmt.Sprintf(path, i), Size: 1, SHA256: strings.Repeat("0", 64), MediaType: "text/plain; charset=utf-8", Provenance: "internal",
 			}
-			art.ConfigMap = artifactName(run, &art)
+			art.ConfigMapName = artifactName(run, &art)
 			if room.lists(&art) {
 				room.listed += runpolicy.ListedBytes(&art)
 				kept++
@@ -105,7 +105,7 @@ func TestWhatIsKeptIsListed(t *testing.T) {
 		shown, omitted := runpolicy.ShowArtifacts(list)
 		named := 0
 		for i := range shown {
-			if shown[i].ConfigMap != "" {
+			if shown[i].ConfigMapName != "" {
 				named++
 			}
 		}

@@ -139,7 +139,7 @@ func TestChangesAreAnArtifact(t *testing.T) {
 				}
 				got = append(got, f.Path+"=")
 				var cm corev1.ConfigMap
-				if err := a.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: f.ConfigMap}, &cm); err != nil {
+				if err := a.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: f.ConfigMapName}, &cm); err != nil {
 					t.Errorf("%+v: %v", f, err)
 				}
 				if content, _ := runenv.ValueOf(&cm, runenv.ContentKey); toolapi.SHA256(content) != f.SHA256 {
@@ -179,7 +179,7 @@ func TestChangesComeLast(t *testing.T) {
 		many = append(many, v1alpha1.Artifact{Path: "artifacts/" + strings.Repeat("x", 100+len(many))})
 	}
 	list = &v1alpha1.ArtifactList{Files: many}
-	if err := a.addChanges(t.Context(), list, a.newRoom()); err != nil || len(list.Files) != toolapi.MaxArtifacts+1 || list.Files[toolapi.MaxArtifacts].ConfigMap == "" {
+	if err := a.addChanges(t.Context(), list, a.newRoom()); err != nil || len(list.Files) != toolapi.MaxArtifacts+1 || list.Files[toolapi.MaxArtifacts].ConfigMapName == "" {
 		t.Errorf("%+v, %v", list, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, ErrTime)
@@ -189,9 +189,9 @@ func TestChangesComeLast(t *testing.T) {
 	if err := a.addChanges(ctx, list, a.newRoom()); err != nil || len(list.Files) != 1 || list.Files[0].Skipped != v1alpha1.SkippedUnreadable {
 		t.Errorf("%+v, %v", list, err)
 	}
-	a.Recorded = &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{{Path: toolapi.DiffName, ConfigMap: "before", Size: 3}}}
+	a.Recorded = &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{{Path: toolapi.DiffName, ConfigMapName: "before", Size: 3}}}
 	list = &v1alpha1.ArtifactList{}
-	if err := a.addChanges(ctx, list, a.newRoom()); err != nil || len(list.Files) != 1 || list.Files[0].ConfigMap != "before" {
+	if err := a.addChanges(ctx, list, a.newRoom()); err != nil || len(list.Files) != 1 || list.Files[0].ConfigMapName != "before" {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

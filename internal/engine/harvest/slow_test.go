@@ -108,7 +108,7 @@ func listed(list *v1alpha1.ArtifactList) string {
 		if f.Skipped != "" {
 			all = append(all, fmt.Sprintf("%s!%s: %s", f.Path, f.Skipped, f.Message))
 		} else {
-			all = append(all, fmt.Sprintf("%s=%t", f.Path, f.ConfigMap != ""))
+			all = append(all, fmt.Sprintf("%s=%t", f.Path, f.ConfigMapName != ""))
 		}
 	}
 	return strings.Join(all, ", ")
@@ -216,16 +216,16 @@ func TestAFileThatThereIsNoTimeFor(t *testing.T) {
 		want           string
 		objects, blobs int64
 	}{
-		"in a ConfigMap":      {&v1alpha1.Artifact{ConfigMap: "c", Size: mib}, room{}, "c", mib, 0},
-		"in the bucket":       {&v1alpha1.Artifact{Object: "o", Size: 2 * mib}, room{bucket: true}, "o", 0, 2 * mib},
+		"in a ConfigMap":      {&v1alpha1.Artifact{ConfigMapName: "c", Size: mib}, room{}, "c", mib, 0},
+		"in the bucket":       {&v1alpha1.Artifact{ObjectKey: "o", Size: 2 * mib}, room{bucket: true}, "o", 0, 2 * mib},
 		"nothing is recorded": {nil, room{}, "Unreadable", 0, 0},
-		"another file is":     {&v1alpha1.Artifact{Path: "b", ConfigMap: "c", Size: 1}, room{}, "Unreadable", 0, 0},
+		"another file is":     {&v1alpha1.Artifact{Path: "b", ConfigMapName: "c", Size: 1}, room{}, "Unreadable", 0, 0},
 		"it was not kept":     {&v1alpha1.Artifact{Skipped: v1alpha1.SkippedTooLarge, Size: 1}, room{}, "Unreadable", 0, 0},
 		"others took the room": {
-			&v1alpha1.Artifact{ConfigMap: "c", Size: 2}, room{objects: maxObjectsBytes - 1}, "Unreadable", maxObjectsBytes - 1, 0,
+			&v1alpha1.Artifact{ConfigMapName: "c", Size: 2}, room{objects: maxObjectsBytes - 1}, "Unreadable", maxObjectsBytes - 1, 0,
 		},
 		"others took the bucket": {
-			&v1alpha1.Artifact{Object: "o", Size: 2}, room{bucket: true, blobs: runpolicy.MaxBucketBytes - 1}, "Unreadable", 0, runpolicy.MaxBucketBytes - 1,
+			&v1alpha1.Artifact{ObjectKey: "o", Size: 2}, room{bucket: true, blobs: runpolicy.MaxBucketBytes - 1}, "Unreadable", 0, runpolicy.MaxBucketBytes - 1,
 		},
 	} {
 		a := &Artifacts{}
@@ -235,7 +235,7 @@ func TestAFileThatThereIsNoTimeFor(t *testing.T) {
 			a.Recorded = &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{former}}
 		}
 		got, err := a.failed(over, v1alpha1.Artifact{Path: "a", Size: 1}, &tt.room, context.Canceled)
-		if where := got.ConfigMap + got.Object + string(got.Skipped); err != nil || where != tt.want || got.Path != "a" {
+		if where := got.ConfigMapName + got.ObjectKey + string(got.Skipped); err != nil || where != tt.want || got.Path != "a" {
 			t.Errorf("%s: %+v, %v; want %s", name, got, err, tt.want)
 		}
 		if tt.room.objects != tt.objects || tt.room.blobs != tt.blobs {

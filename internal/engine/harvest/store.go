@@ -130,22 +130,22 @@ func (a *Artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *readin
 	former, entry := a.former(art), *art
 	inObject, inBucket := room.inObject(r.size), room.inBucket(r.size)
 	if inObject {
-		entry.ConfigMap = artifactName(a.Env.Run, art)
+		entry.ConfigMapName = artifactName(a.Env.Run, art)
 	} else {
-		entry.Object = bucketKey(a.Env.Run, art)
+		entry.ObjectKey = bucketKey(a.Env.Run, art)
 	}
 	switch {
 	case (inObject || inBucket) && !room.lists(&entry):
 		*art = unlisted(*art)
 		return nil
 	case inObject:
-		if art.ConfigMap = former.ConfigMap; art.ConfigMap == "" {
-			art.ConfigMap, err = a.create(ctx, art, r)
+		if art.ConfigMapName = former.ConfigMapName; art.ConfigMapName == "" {
+			art.ConfigMapName, err = a.create(ctx, art, r)
 		}
 		room.objects += r.size
 	case inBucket:
-		if art.Object = former.Object; art.Object == "" {
-			art.Object, err = a.upload(ctx, art)
+		if art.ObjectKey = former.ObjectKey; art.ObjectKey == "" {
+			art.ObjectKey, err = a.upload(ctx, art)
 		}
 		room.blobs += r.size
 	default:
@@ -376,7 +376,7 @@ func (a *Artifacts) Sweep(ctx context.Context, list *v1alpha1.ArtifactList) {
 func configMaps(list *v1alpha1.ArtifactList) []string {
 	var names []string
 	for i := range list.Files {
-		if name := list.Files[i].ConfigMap; name != "" {
+		if name := list.Files[i].ConfigMapName; name != "" {
 			names = append(names, name)
 		}
 	}

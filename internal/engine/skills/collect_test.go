@@ -35,13 +35,13 @@ func TestSkillIsCreated(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		p := got.Created[0]
-		want := &v1alpha1.SkillsResult{Created: []v1alpha1.ProposedSkill{{Name: "mail", Revision: p.Revision, ChangedFiles: 3}}}
+		want := &v1alpha1.SkillsResult{Created: []v1alpha1.ProposedSkill{{Name: "mail", RevisionName: p.RevisionName, ChangedFiles: 3}}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 		rev := r.revision(p)
 		from := &v1alpha1.ExtractedFrom{
-			Run: "run", RunUID: "run-uid", ChangedFiles: []string{"SKILL.md", "references/api.md", "scripts/send.sh"}, Credentials: []string{"mail_key", "other_key"},
+			RunName: "run", RunUID: "run-uid", ChangedFiles: []string{"SKILL.md", "references/api.md", "scripts/send.sh"}, Credentials: []string{"mail_key", "other_key"},
 		}
 		if diff := cmp.Diff(from, rev.Spec.ExtractedFrom); diff != "" || rev.Spec.Description != "Does mail." || !rev.Spec.Files[2].Executable {
 			t.Errorf("-want +got:\n%s\n%+v", diff, rev.Spec)
@@ -69,7 +69,7 @@ func TestSkillIsCreated(t *testing.T) {
 	// And one that writes something else has changed it.
 	r.sandbox.clear()
 	r.sandbox.has("skills/mail", "SKILL.md", manifestOf("mail", "How to send more mail."))
-	if got := r.collect(); got == nil || len(got.Updated) != 1 || len(got.Created)+len(got.Rejected) != 0 || r.revision(got.Updated[0]).Spec.ExtractedFrom.Run != "later" {
+	if got := r.collect(); got == nil || len(got.Updated) != 1 || len(got.Created)+len(got.Rejected) != 0 || r.revision(got.Updated[0]).Spec.ExtractedFrom.RunName != "later" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -115,11 +115,11 @@ func TestSkillIsRepaired(t *testing.T) {
 			}
 			for i := range got.Updated {
 				rev := r.revision(got.Updated[i])
-				tt.from.Run, tt.from.RunUID, tt.from.Revision = "run", "run-uid", base.Name
+				tt.from.RunName, tt.from.RunUID, tt.from.RevisionName = "run", "run-uid", base.Name
 				if diff := cmp.Diff(&tt.from, rev.Spec.ExtractedFrom); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
-				got.Updated[i].Revision = ""
+				got.Updated[i].RevisionName = ""
 			}
 			if name == "broken" && len(got.Rejected) == 1 && strings.Contains(got.Rejected[0].Message, "description") {
 				got.Rejected[0].Message = ""
@@ -143,7 +143,7 @@ func TestSkillThatIsRenamedIsAnother(t *testing.T) {
 	if got == nil || len(got.Created) != 1 || got.Created[0].Name != "post" || len(got.Rejected)+len(got.Updated) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if from := r.revision(got.Created[0]).Spec.ExtractedFrom; from.Revision != "" || len(from.ChangedFiles) != 1 {
+	if from := r.revision(got.Created[0]).Spec.ExtractedFrom; from.RevisionName != "" || len(from.ChangedFiles) != 1 {
 		t.Errorf("%+v", from)
 	}
 }

@@ -62,15 +62,15 @@ func store(env *runenv.Env) *skillstore.Store {
 // revision returns the revision whose hash the run was accepted with. Revisions can be deleted and made anew under the same name.
 func revision(ctx context.Context, env *runenv.Env, pin *v1alpha1.RunSkill) (*v1alpha1.SkillRevision, error) {
 	rev := &v1alpha1.SkillRevision{}
-	err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: pin.Revision}, rev)
+	err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: pin.RevisionName}, rev)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: there is no SkillRevision %s", skillstore.ErrMissing, pin.Revision)
+		return nil, fmt.Errorf("%w: there is no SkillRevision %s", skillstore.ErrMissing, pin.RevisionName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get SkillRevision %s: %w", pin.Revision, err)
+		return nil, fmt.Errorf("get SkillRevision %s: %w", pin.RevisionName, err)
 	}
-	if rev.Spec.Skill != pin.Name || rev.Spec.ContentHash != pin.ContentHash || skill.HashOf(rev.Spec.Files) != pin.ContentHash {
-		return nil, fmt.Errorf("%w: the SkillRevision %s has other files than when the run was accepted", skillstore.ErrDamaged, pin.Revision)
+	if rev.Spec.SkillName != pin.Name || rev.Spec.ContentHash != pin.ContentHash || skill.HashOf(rev.Spec.Files) != pin.ContentHash {
+		return nil, fmt.Errorf("%w: the SkillRevision %s has other files than when the run was accepted", skillstore.ErrDamaged, pin.RevisionName)
 	}
 	return rev, nil
 }
@@ -91,7 +91,7 @@ func failure(pin *v1alpha1.RunSkill, what string, err error) error {
 	return &motorloop.Failure{
 		Category: motorloop.InvalidTask,
 		Reason:   motorloop.ReasonSkillFiles,
-		Message:  fmt.Sprintf("The files of the skill %s, revision %s, %s: %v. Create another run.", pin.Name, pin.Revision, what, err),
+		Message:  fmt.Sprintf("The files of the skill %s, revision %s, %s: %v. Create another run.", pin.Name, pin.RevisionName, what, err),
 	}
 }
 

@@ -50,7 +50,7 @@ func newSkillWorld(t *testing.T, manifest string) *skillWorld {
 		t.Fatal(err)
 	}
 	w.rev = rev
-	w.run.Status.Skill = &v1alpha1.RunSkill{Name: "mail", Revision: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: true}
+	w.run.Status.Skill = &v1alpha1.RunSkill{Name: "mail", RevisionName: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: true}
 	return w
 }
 
@@ -83,9 +83,9 @@ func TestOpenSkillThatChanged(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *skillWorld) error{
 		"the revision is gone": func(t *testing.T, w *skillWorld) error { return w.client.Delete(t.Context(), w.rev) },
 		"its first part is gone": func(t *testing.T, w *skillWorld) error {
-			return w.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: w.rev.Spec.ConfigMaps[0]}})
+			return w.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: w.rev.Spec.ConfigMapNames[0]}})
 		},
-		"its first part has other bytes": func(t *testing.T, w *skillWorld) error { return changePart(t, w.client, w.rev.Spec.ConfigMaps[0]) },
+		"its first part has other bytes": func(t *testing.T, w *skillWorld) error { return changePart(t, w.client, w.rev.Spec.ConfigMapNames[0]) },
 		"another content has its name": func(_ *testing.T, w *skillWorld) error {
 			w.run.Status.Skill.ContentHash = "sha256:" + strings.Repeat("0", 64)
 			return nil

@@ -38,8 +38,8 @@ func (c *Collector) base(ctx context.Context) ([]v1alpha1.RevisionFile, error) {
 	if pinned == nil {
 		return nil, nil
 	}
-	rev, err := c.revision(ctx, pinned.Revision)
-	if err != nil || rev == nil || rev.Spec.Skill != pinned.Name || skill.HashOf(rev.Spec.Files) != pinned.ContentHash {
+	rev, err := c.revision(ctx, pinned.RevisionName)
+	if err != nil || rev == nil || rev.Spec.SkillName != pinned.Name || skill.HashOf(rev.Spec.Files) != pinned.ContentHash {
 		return nil, err
 	}
 	return rev.Spec.Files, nil
@@ -94,7 +94,7 @@ func (c *Collector) propose(ctx context.Context, p proposal, found *found) (why 
 	}
 	c.env.Log.Info("the run proposes a skill", "skill", p.name, "revision", rev.Name, "created", created)
 	proposed := v1alpha1.ProposedSkill{
-		Name: p.name, Revision: rev.Name, ChangedFiles: int32(len(from.ChangedFiles)), DeletedFiles: int32(len(from.DeletedFiles)),
+		Name: p.name, RevisionName: rev.Name, ChangedFiles: int32(len(from.ChangedFiles)), DeletedFiles: int32(len(from.DeletedFiles)),
 	}
 	if created {
 		found.Created = append(found.Created, proposed)
@@ -120,9 +120,9 @@ func storeProblem(err error) (why string, _ error) {
 // extractedFrom describes the run's changes to the files that it began with.
 func (c *Collector) extractedFrom(listed, base []v1alpha1.RevisionFile, own bool) *v1alpha1.ExtractedFrom {
 	run := c.env.Run
-	from := &v1alpha1.ExtractedFrom{Run: run.Name, RunUID: string(run.UID)}
+	from := &v1alpha1.ExtractedFrom{RunName: run.Name, RunUID: string(run.UID)}
 	if own {
-		from.Revision = run.Status.Skill.Revision
+		from.RevisionName = run.Status.Skill.RevisionName
 	} else {
 		base = nil // The new skill has nothing to do with those files.
 	}
@@ -150,7 +150,7 @@ func (c *Collector) sources() (sources []v1alpha1.WebSource) {
 				continue
 			}
 			seen[at] = true
-			sources = append(sources, v1alpha1.WebSource{URL: at, FetchedAt: s.CreationTimestamp})
+			sources = append(sources, v1alpha1.WebSource{URL: at, FetchTime: s.CreationTimestamp})
 		}
 	}
 	return sources

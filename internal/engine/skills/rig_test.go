@@ -194,7 +194,7 @@ func (r *skillRig) collect() *v1alpha1.SkillsResult {
 func (r *skillRig) pin(name string, files ...string) *v1alpha1.SkillRevision {
 	r.t.Helper()
 	rev := r.store(name, files...)
-	r.run.Status.Skill = &v1alpha1.RunSkill{Name: name, Revision: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: true}
+	r.run.Status.Skill = &v1alpha1.RunSkill{Name: name, RevisionName: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: true}
 	return rev
 }
 
@@ -231,7 +231,7 @@ func (r *skillRig) revisions() []string {
 func (r *skillRig) revision(p v1alpha1.ProposedSkill) *v1alpha1.SkillRevision {
 	r.t.Helper()
 	rev := &v1alpha1.SkillRevision{}
-	r.must(r.client.Get(r.t.Context(), client.ObjectKey{Namespace: "ns", Name: p.Revision}, rev))
+	r.must(r.client.Get(r.t.Context(), client.ObjectKey{Namespace: "ns", Name: p.RevisionName}, rev))
 	if _, err := (&skillstore.Store{Client: r.client, Live: r.client}).Files(r.t.Context(), rev); err != nil {
 		r.t.Error(err)
 	}

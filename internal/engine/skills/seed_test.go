@@ -59,10 +59,10 @@ func TestSkillThatChangedIsNotPut(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*skillRig, *v1alpha1.SkillRevision) error{
 		"a part is gone": func(r *skillRig, rev *v1alpha1.SkillRevision) error {
-			return r.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: rev.Spec.ConfigMaps[2]}})
+			return r.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: rev.Spec.ConfigMapNames[2]}})
 		},
 		"a part has other bytes": func(r *skillRig, rev *v1alpha1.SkillRevision) error {
-			return changePart(t, r.client, rev.Spec.ConfigMaps[2])
+			return changePart(t, r.client, rev.Spec.ConfigMapNames[2])
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func isCertificate(err error) bool {
 func (c *Client) tooSlow(what string) *tryError {
 	return &tryError{
 		reason: motorloop.ReasonModelTimeout, what: what, transient: true,
-		advice: "Check that it is up. For a slow model raise idleSeconds or requestSeconds of the model in the MotorCortex.",
+		advice: "Check that it is up. For a slow model raise idleTimeoutSeconds or requestTimeoutSeconds of the model in the MotorCortex.",
 	}
 }
 

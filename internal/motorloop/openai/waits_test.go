@@ -115,7 +115,7 @@ func response(status int, h http.Header, body string) *http.Response {
 	}
 }
 
-// An endpoint that hangs for hours is detected within minutes each time, and within idleSeconds again once it answered.
+// An endpoint that hangs for hours is detected within minutes each time, and within idleTimeoutSeconds again once it answered.
 func TestHangingEndpointIsFoundOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

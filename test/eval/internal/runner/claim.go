@@ -88,22 +88,22 @@ func readKept(ctx context.Context, g getter, r motorRun) (kept, error) {
 		return k, nil
 	}
 	for _, a := range r.Status.Result.Artifacts {
-		if a.ConfigMap == "" {
+		if a.ConfigMapName == "" {
 			continue
 		}
 		var c configMap
-		if err := g.Get(ctx, "configmap", a.ConfigMap, &c); err != nil {
+		if err := g.Get(ctx, "configmap", a.ConfigMapName, &c); err != nil {
 			return k, fmt.Errorf("read the artifact %s: %w", a.Path, err)
 		}
 		k.artifacts[a.Path] = c.content()
 	}
 	for _, s := range r.Status.Result.Skills.Created {
-		if err := readSkill(ctx, g, s.Revision, "skills/"+s.Name, k.skills); err != nil {
+		if err := readSkill(ctx, g, s.RevisionName, "skills/"+s.Name, k.skills); err != nil {
 			return k, err
 		}
 	}
 	for _, s := range r.Status.Result.Skills.Updated {
-		if err := readSkill(ctx, g, s.Revision, "", k.skills); err != nil {
+		if err := readSkill(ctx, g, s.RevisionName, "", k.skills); err != nil {
 			return k, err
 		}
 	}
@@ -114,7 +114,7 @@ func readKept(ctx context.Context, g getter, r motorRun) (kept, error) {
 func readSkill(ctx context.Context, g getter, revision, below string, into tree.Tree) error {
 	var rev struct {
 		Spec struct {
-			ConfigMaps []string `json:"configMaps"`
+			ConfigMaps []string `json:"configMapNames"`
 			Files      []struct {
 				Path string `json:"path"`
 				Size int    `json:"size"`

@@ -72,12 +72,12 @@ func TestWhatWasKeptIsRead(t *testing.T) {
 	t.Parallel()
 	g := stored{
 		"configmap/one": `{"binaryData":{"content":"AP8="}}`, "configmap/two": `{"data":{"content":"text"}}`,
-		"skillrevision/s-1": `{"spec":{"configMaps":["p0","p1"],"files":[{"path":"SKILL.md","size":3},{"path":"scripts/a.py","size":2}]}}`,
+		"skillrevision/s-1": `{"spec":{"configMapNames":["p0","p1"],"files":[{"path":"SKILL.md","size":3},{"path":"scripts/a.py","size":2}]}}`,
 		"configmap/p0":      `{"data":{"content":"abc1"}}`, "configmap/p1": `{"data":{"content":"2"}}`,
-		"skillrevision/s-2": `{"spec":{"configMaps":["p1"],"files":[{"path":"SKILL.md","size":9}]}}`,
+		"skillrevision/s-2": `{"spec":{"configMapNames":["p1"],"files":[{"path":"SKILL.md","size":9}]}}`,
 	}
-	r := readRun(t, `{"result":{"artifacts":[{"path":"artifacts/b.bin","configMap":"one"},{"path":"a.txt","configMap":"two"},{"path":"big","skipped":"TooLarge"}],
-		"skills":{"created":[{"name":"new","revision":"s-1"}],"updated":[{"name":"old","revision":"s-1"}]}}}`)
+	r := readRun(t, `{"result":{"artifacts":[{"path":"artifacts/b.bin","configMapName":"one"},{"path":"a.txt","configMapName":"two"},{"path":"big","skipped":"TooLarge"}],
+		"skills":{"created":[{"name":"new","revisionName":"s-1"}],"updated":[{"name":"old","revisionName":"s-1"}]}}}`)
 	got, err := readKept(t.Context(), g, r)
 	want := kept{
 		artifacts: tree.Tree{"artifacts/b.bin": {0, 255}, "a.txt": []byte("text")},
@@ -87,8 +87,8 @@ func TestWhatWasKeptIsRead(t *testing.T) {
 		t.Errorf("%v %s", err, cmp.Diff(want, got, cmp.AllowUnexported(kept{})))
 	}
 	for _, status := range []string{
-		`{"result":{"artifacts":[{"path":"a","configMap":"none"}]}}`, `{"result":{"skills":{"created":[{"name":"n","revision":"none"}]}}}`,
-		`{"result":{"skills":{"updated":[{"name":"n","revision":"s-2"}]}}}`,
+		`{"result":{"artifacts":[{"path":"a","configMapName":"none"}]}}`, `{"result":{"skills":{"created":[{"name":"n","revisionName":"none"}]}}}`,
+		`{"result":{"skills":{"updated":[{"name":"n","revisionName":"s-2"}]}}}`,
 	} {
 		if _, err := readKept(t.Context(), g, readRun(t, status)); err == nil {
 			t.Errorf("%s is read", status)

@@ -18,8 +18,8 @@ const (
 	asideModel = "aside"
 	// endpointSecret has the token of the endpoint, and no key of a model.
 	endpointSecret = "endpoint"
-	// idleSeconds is longer than a reader may take who plays the model.
-	idleSeconds = 150
+	// idleTimeoutSeconds is longer than a reader may take who plays the model.
+	idleTimeoutSeconds = 150
 )
 
 // motorRun is what of a MotorRun is read.
@@ -50,9 +50,9 @@ type pendingInput struct {
 type result struct {
 	Summary   string          `json:"summary"`
 	Value     json.RawMessage `json:"value"`
-	Artifacts []struct{ Path, ConfigMap, Skipped, Message string }
+	Artifacts []struct{ Path, ConfigMapName, Skipped, Message string }
 	Skills    struct {
-		Created, Updated []struct{ Name, Revision string }
+		Created, Updated []struct{ Name, RevisionName string }
 	} `json:"skills"`
 }
 
@@ -109,7 +109,7 @@ func namespaceObject(name string) cluster.Object {
 
 // cortexObjects have the runs of the namespace ask the endpoint, with its token.
 func cortexObjects(url, token string, parallel int) []cluster.Object {
-	model := cluster.Object{"model": asideModel, "baseURL": url, "idleSeconds": idleSeconds, "apiKeySecretRef": cluster.Object{"name": endpointSecret, "key": "token"}}
+	model := cluster.Object{"model": asideModel, "baseURL": url, "idleTimeoutSeconds": idleTimeoutSeconds, "apiKeySecretRef": cluster.Object{"name": endpointSecret, "key": "token"}}
 	return []cluster.Object{
 		{"apiVersion": "v1", "kind": "Secret", "metadata": cluster.Object{"name": endpointSecret}, "stringData": cluster.Object{"token": token}},
 		{"apiVersion": group, "kind": "MotorCortex", "metadata": cluster.Object{"name": "default"}, "spec": cluster.Object{
@@ -129,7 +129,7 @@ func runObjects(t *task.Task, model string, seconds int) []cluster.Object {
 	}
 	spec := cluster.Object{
 		"task": t.Instruction, "tools": t.Tools, "maxAttempts": 1, "model": cluster.Object{"name": model},
-		"limits": cluster.Object{"maxIterations": t.Turns, "timeoutSeconds": seconds},
+		"limits": cluster.Object{"maxIterations": t.Turns, "activeDeadlineSeconds": seconds},
 	}
 	var all []cluster.Object
 	if len(files) > 0 {

@@ -119,7 +119,7 @@ func TestTheObjectsOfATask(t *testing.T) {
 	if !slices.Equal(kinds, []string{"ConfigMap", "Skill", "MotorRun"}) || len(spec["files"].([]any)) != 1 || spec["skillRef"] == nil || spec["approval"] == nil {
 		t.Errorf("%q %v", kinds, spec)
 	}
-	if limits := spec["limits"].(cluster.Object); limits["timeoutSeconds"] != 70 || limits["maxIterations"] != 3 {
+	if limits := spec["limits"].(cluster.Object); limits["activeDeadlineSeconds"] != 70 || limits["maxIterations"] != 3 {
 		t.Errorf("%v", limits)
 	}
 	pod := podObjects(subject, "sandbox:1")
