@@ -27,7 +27,7 @@ const (
 	// ConditionModelAvailable is False while the model cannot be had, and the run waits for it with its clock stopped. A run
 	// that never waited for its model does not have it.
 	ConditionModelAvailable = "ModelAvailable"
-	// ConditionAwaitingInput is True while the run waits for a person. status.pendingInput says for what.
+	// ConditionAwaitingInput is True while the run waits for a person. status.pendingInputs says for what.
 	ConditionAwaitingInput = "AwaitingInput"
 	// ConditionResponsesValid is False when an entry of spec.responses answers nothing that was asked.
 	ConditionResponsesValid = "ResponsesValid"

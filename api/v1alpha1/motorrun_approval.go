@@ -169,7 +169,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
-	// id of the question: status.pendingInput.id.
+	// id of the question: status.pendingInputs[].id.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +required
@@ -179,7 +179,7 @@ type Response struct {
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional
 	Answer string `json:"answer,omitempty"`
-	// decision about what status.pendingInput of kind DomainRequest or Approval asks for. It needs the verb approve on the run, an
+	// decision about what status.pendingInputs of kind DomainRequest or Approval asks for. It needs the verb approve on the run, an
 	// answer needs the verb respond.
 	// +optional
 	Decision Decision `json:"decision,omitempty"`
@@ -188,7 +188,7 @@ type Response struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// digest of the tool call that is approved or denied: status.pendingInput.action.argsDigest.
+	// digest of the tool call that is approved or denied: status.pendingInputs[].action.argsDigest.
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	// +optional

@@ -89,10 +89,13 @@ type MotorRunStatus struct {
 	// usage is what all model calls together cost.
 	// +optional
 	Usage Usage `json:"usage,omitempty,omitzero"`
-	// pendingInput is what the run waits for.
+	// pendingInputs are what the run waits for, one for each ask that is open. A run asks one thing at a time at present.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=id
 	// +optional
-	PendingInput *PendingInput `json:"pendingInput,omitempty"`
-	// pendingKind is the kind of what the run waits for, unset once there is an answer. A list of runs can be restricted to it with a field
+	PendingInputs []PendingInput `json:"pendingInputs,omitempty"`
+	// pendingKind is the kind of the first of pendingInputs, unset once there is an answer. A list of runs can be restricted to it with a field
 	// selector.
 	// +optional
 	PendingKind InputKind `json:"pendingKind,omitempty"`
@@ -295,6 +298,22 @@ const (
 	// UnknownDone: it did take effect; go on as if it had succeeded.
 	UnknownDone = "done"
 )
+
+// Pending returns the first of the inputs that the run waits for, nil if there is none. The pointer is into the status.
+func (s *MotorRunStatus) Pending() *PendingInput {
+	if len(s.PendingInputs) == 0 {
+		return nil
+	}
+	return &s.PendingInputs[0]
+}
+
+// PendingList returns a list of one input, and nil for nil.
+func PendingList(p *PendingInput) []PendingInput {
+	if p == nil {
+		return nil
+	}
+	return []PendingInput{*p}
+}
 
 // PendingInput is what a run waits for.
 type PendingInput struct {

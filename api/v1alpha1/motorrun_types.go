@@ -229,7 +229,7 @@ type MotorRunSpec struct {
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
-	// responses answer what the run asked in status.pendingInput. An entry can be added, never changed or removed. The answers
+	// responses answer what the run asked in status.pendingInputs. An entry can be added, never changed or removed. The answers
 	// have 256 KiB together in JSON, with the guidance of retries.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.id == o.id))",message="a response cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/responses/-\",\"value\":{…}}]"
@@ -351,8 +351,8 @@ type RunSandbox struct {
 // Retry starts one further attempt.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a retry cannot be changed"
 type Retry struct {
-	// attempt that this starts, counted from 0: the first retry is attempt 1. status.pendingInput.attempt says which one
-	// the run waits for.
+	// attempt that this starts, counted from 0: the first retry is attempt 1. attempt of the pending input says which
+	// one the run waits for.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +required
@@ -384,7 +384,7 @@ type Retry struct {
 // +kubebuilder:printcolumn:name="Succeeded",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Steps",type=integer,JSONPath=`.status.steps`
-// +kubebuilder:printcolumn:name="Asks",type=string,JSONPath=`.status.pendingInput.title`
+// +kubebuilder:printcolumn:name="Asks",type=string,JSONPath=`.status.pendingInputs[0:1].title`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.status.attempts[-1:].index`
@@ -393,8 +393,8 @@ type Retry struct {
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Purpose",type=string,priority=1,JSONPath=`.spec.code.purpose`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (self.status.pendingInput.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : self.status.pendingInput.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(self.status.pendingInput.action.rule)) : has(r.answer)))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where status.pendingInput.action has a rule) and digest, any other question with answer"
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind != 'Approval' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (has(r.digest) && r.digest == self.status.pendingInput.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: status.pendingInput.action.argsDigest"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, r.id != p.id || p.kind == 'Retry' || (p.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : p.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(p.action.rule)) : has(r.answer))))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where action of the pending input has a rule) and digest, any other question with answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, p.kind != 'Approval' || r.id != p.id || has(r.digest) && r.digest == p.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: action.argsDigest of the pending input"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
 type MotorRun struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -240,22 +240,22 @@ const (
 const (
 	// ReasonQuestion is a reason of AwaitingInput=True.
 	//
-	// Meaning: The model asks a person. status.pendingInput has the question.
+	// Meaning: The model asks a person. status.pendingInputs has the question.
 	//
-	// Do: Add an entry with answer to spec.responses before status.pendingInput.expirationTime. It needs the verb respond.
+	// Do: Add an entry with answer to spec.responses before status.pendingInputs[].expirationTime. It needs the verb respond.
 	ReasonQuestion = "Question"
 
 	// ReasonDomainRequest is a reason of AwaitingInput=True.
 	//
 	// Meaning: The model asks to reach one more domain.
 	//
-	// Do: Decide with decision AllowOnce, AllowRun or Deny under status.pendingInput.id. It needs the verb approve. A reason
+	// Do: Decide with decision AllowOnce, AllowRun or Deny under status.pendingInputs[].id. It needs the verb approve. A reason
 	// tells the model why.
 	ReasonDomainRequest = "DomainRequest"
 
 	// ReasonApproval is a reason of AwaitingInput=True.
 	//
-	// Meaning: A tool call is to be approved. status.pendingInput.action shows the call and the rule that asked for approval.
+	// Meaning: A tool call is to be approved. status.pendingInputs[].action shows the call and the rule that asked for approval.
 	//
 	// Do: Add a response with decision ApproveOnce, ApproveRun or Deny, and the digest of action.argsDigest. It needs the verb
 	// approve. Without a decision within spec.limits.approvalDeadlineSeconds the call is denied, and the run goes on.
@@ -266,20 +266,20 @@ const (
 	// Meaning: A tool call was started, and the tool server or sandbox ended before the end of the call was seen. Nothing else
 	// of the run happens until there is an answer.
 	//
-	// Do: Find out what the call did: status.pendingInput.question names it, and its step has the arguments. Answer retry to
+	// Do: Find out what the call did: status.pendingInputs[].question names it, and its step has the arguments. Answer retry to
 	// have it made again, done if it did its work, or skip to go on without it.
 	ReasonOutcomeUnknown = "OutcomeUnknown"
 
 	// ReasonAttemptFailed is a reason of AwaitingInput=True.
 	//
-	// Meaning: An attempt failed. The sandbox and its files stay until status.pendingInput.expirationTime.
+	// Meaning: An attempt failed. The sandbox and its files stay until status.pendingInputs[].expirationTime.
 	//
-	// Do: Add an entry to spec.retries, with the number of status.pendingInput.attempt and with guidance, or cancel the run.
+	// Do: Add an entry to spec.retries, with the number of status.pendingInputs[].attempt and with guidance, or cancel the run.
 	ReasonAttemptFailed = "AttemptFailed"
 
 	// ReasonBudgetExhausted is a reason of AwaitingInput=True.
 	//
-	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInput.expirationTime.
+	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInputs[].expirationTime.
 	//
 	// Do: Add an entry to spec.retries, or cancel the run and create one with higher limits.
 	ReasonBudgetExhausted = "BudgetExhausted"
@@ -319,7 +319,7 @@ const (
 	//
 	// Meaning: A response names an id under which nothing was asked, or carries the digest of another call. It is ignored.
 	//
-	// Do: Add another entry with the id of status.pendingInput.id. The wrong entry stays and does no harm.
+	// Do: Add another entry with the id of status.pendingInputs[].id. The wrong entry stays and does no harm.
 	ReasonUnknownQuestion = "UnknownQuestion"
 
 	// ReasonRetriesValid is a reason of RetriesValid=True.
@@ -333,7 +333,7 @@ const (
 	//
 	// Meaning: A retry names an attempt that began without it. It is ignored.
 	//
-	// Do: Add another entry with the number of status.pendingInput.attempt. The wrong entry stays and does no harm.
+	// Do: Add another entry with the number of status.pendingInputs[].attempt. The wrong entry stays and does no harm.
 	ReasonRetryTooLate = "AttemptBegan"
 
 	// ReasonRetryOverLimit is a reason of RetriesValid=False.

@@ -922,10 +922,12 @@ func (in *MotorRunStatus) DeepCopyInto(out *MotorRunStatus) {
 		(*in).DeepCopyInto(*out)
 	}
 	out.Usage = in.Usage
-	if in.PendingInput != nil {
-		in, out := &in.PendingInput, &out.PendingInput
-		*out = new(PendingInput)
-		(*in).DeepCopyInto(*out)
+	if in.PendingInputs != nil {
+		in, out := &in.PendingInputs, &out.PendingInputs
+		*out = make([]PendingInput, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 	if in.Attempts != nil {
 		in, out := &in.Attempts, &out.Attempts

@@ -61,9 +61,9 @@ func runWith(conditions ...string) *v1alpha1.MotorRun {
 }
 
 func asking(run *v1alpha1.MotorRun, id string) *v1alpha1.MotorRun {
-	run.Status.PendingInput = &v1alpha1.PendingInput{
+	run.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{
 		ID: id, Question: "ACME has no price. What now?", Options: []string{"skip it", "stop"}, Default: "skip it",
-	}
+	})
 	return run
 }
 

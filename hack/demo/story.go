@@ -126,9 +126,9 @@ func (s *story) tellSandbox() []event {
 
 func (s *story) tellInput(before *v1alpha1.MotorRun) []event {
 	var events []event
-	now := s.run.Status.PendingInput
-	if before != nil && before.Status.PendingInput != nil {
-		id := before.Status.PendingInput.ID
+	now := s.run.Status.Pending()
+	if before != nil && before.Status.Pending() != nil {
+		id := before.Status.Pending().ID
 		if now == nil || now.ID != id {
 			e := settled{id: id}
 			for _, r := range s.run.Spec.Responses {

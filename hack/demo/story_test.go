@@ -36,7 +36,7 @@ func TestStory(t *testing.T) {
 	done := step(1, call{"read", `{"path":"a"}`, ok("A")})
 	question := step(2, call{tool: "ask_user"})
 	answered := asking(runWith(), "q1")
-	answered.Status.PendingInput = nil
+	answered.Status.PendingInputs = nil
 	answered.Spec.Responses = []v1alpha1.Response{{ID: "q1", Answer: "stop"}}
 	other := step(1, call{"read", `{}`, ok("")})
 	other.OwnerReferences[0].UID = "another run of that name"

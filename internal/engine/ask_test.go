@@ -143,9 +143,9 @@ func (w *askWorld) pass() {
 	w.decision = runpolicy.Decide(runpolicy.Observation{
 		Run: w.run, Progress: p, Sandbox: &sandbox.State{Phase: sandbox.Running}, SandboxGone: w.gone, SandboxStartTimeout: time.Minute,
 	}, w.now)
-	st.PendingInput = p.Pending
+	st.PendingInputs = v1alpha1.PendingList(p.Pending)
 	if p.Pending != nil {
-		st.PendingInput.Answered = runpolicy.IsInEffect(w.run, p, nil)
+		st.Pending().Answered = runpolicy.IsInEffect(w.run, p, nil)
 	}
 }
 
@@ -240,7 +240,7 @@ func fates(kind v1alpha1.InputKind) map[string]fate {
 // stillAsks fails unless the ask is open and shown as unanswered.
 func (w *askWorld) stillAsks() {
 	w.t.Helper()
-	p := w.run.Status.PendingInput
+	p := w.run.Status.Pending()
 	if a := w.asks(); len(a) != 1 || a[0].Outcome != "" || p == nil || p.ID != a[0].ID || p.Kind != w.kind || p.Answered || runpolicy.Answered(w.run, p) {
 		w.t.Fatalf("asks %+v, shows %+v", a, p)
 	}

@@ -219,7 +219,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return false
-	case st.PendingInput != nil && !runpolicy.Answered(run, st.PendingInput) && !e.expired(st.PendingInput):
+	case st.Pending() != nil && !runpolicy.Answered(run, st.Pending()) && !e.expired(st.Pending()):
 		return false
 	case awaitsEgress(st):
 		return false
@@ -301,7 +301,7 @@ func (e *Engine) stop(key types.NamespacedName) {
 // onlyAsks reports whether only a question stops this replica from carrying the run on.
 func (e *Engine) onlyAsks(run *v1alpha1.MotorRun) bool {
 	answered := *run
-	answered.Status.PendingInput = nil
+	answered.Status.PendingInputs = nil
 	return e.shouldRun(&answered)
 }
 

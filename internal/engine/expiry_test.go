@@ -62,14 +62,14 @@ func TestExpiry(t *testing.T) {
 		want   time.Duration
 	}{
 		"asks for approval": {func(*v1alpha1.MotorRun) {}, time.Minute},
-		"asks nothing":      {func(r *v1alpha1.MotorRun) { r.Status.PendingInput = nil }, 0},
-		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.OnTimeout = v1alpha1.OnTimeoutFail }, 0},
+		"asks nothing":      {func(r *v1alpha1.MotorRun) { r.Status.PendingInputs = nil }, 0},
+		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.Pending().OnTimeout = v1alpha1.OnTimeoutFail }, 0},
 		"another's":         {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, 0},
 		"suspended":         {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, 0},
-		"over":              {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.ExpirationTime = metav1.NewTime(enginetest.Noon) }, 0},
+		"over":              {func(r *v1alpha1.MotorRun) { r.Status.Pending().ExpirationTime = metav1.NewTime(enginetest.Noon) }, 0},
 	} {
 		run := enginetest.ReadyRun()
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpirationTime: metav1.NewTime(enginetest.Noon.Add(time.Minute))}
+		run.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpirationTime: metav1.NewTime(enginetest.Noon.Add(time.Minute))})
 		tt.change(run)
 		if got := e.expiry(run); got != tt.want {
 			t.Errorf("%s: %s", name, got)

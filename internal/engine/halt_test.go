@@ -42,12 +42,14 @@ func TestMustHalt(t *testing.T) {
 		change func(*v1alpha1.MotorRun)
 		want   bool
 	}{
-		"a hole":                     {func(*v1alpha1.MotorRun) {}, true},
-		"the run waits for a person": {func(r *v1alpha1.MotorRun) { r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q"} }, true},
-		"the run is suspended":       {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, true},
-		"the run is set aside":       {func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }, true},
-		"another replica's":          {func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }, false},
-		"it never had one":           {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLossTime = nil }, false},
+		"a hole": {func(*v1alpha1.MotorRun) {}, true},
+		"the run waits for a person": {func(r *v1alpha1.MotorRun) {
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q"})
+		}, true},
+		"the run is suspended": {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, true},
+		"the run is set aside": {func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }, true},
+		"another replica's":    {func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }, false},
+		"it never had one":     {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLossTime = nil }, false},
 		"proved again": {func(r *v1alpha1.MotorRun) {
 			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{
 				Type: v1alpha1.ConditionIsolationVerified, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonIsolationVerified,

@@ -28,7 +28,7 @@ import (
 // standsStill returns why the background programs of the run have to end now, "" for no reason. It also returns how soon there will be a
 // reason if nothing else changes, 0 for never.
 func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.Duration) {
-	st, p := &run.Status, run.Status.PendingInput
+	st, p := &run.Status, run.Status.Pending()
 	switch {
 	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, st.Worker != e.Config.Worker, len(st.Attempts) == 0,
 		st.Sandbox == nil || st.Sandbox.PodIP == "", !hasBash(run) && !box.HasMCPPrograms(run),

@@ -21,13 +21,13 @@ func TestStandsStill(t *testing.T) {
 	e := &Engine{Config: Config{Worker: "w"}, Now: func() time.Time { return now }}
 	asked := func(kind v1alpha1.InputKind, ago time.Duration) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
-			r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: kind, AskTime: metav1.NewTime(now.Add(-ago))}
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q", Kind: kind, AskTime: metav1.NewTime(now.Add(-ago))})
 		}
 	}
 	allowed := func(d v1alpha1.Decision) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
 			asked(v1alpha1.InputDomainRequest, 0)(r)
-			r.Status.PendingInput.Domain = "example.org"
+			r.Status.Pending().Domain = "example.org"
 			r.Spec.Responses = []v1alpha1.Response{{ID: "q", Decision: d}}
 		}
 	}
@@ -51,7 +51,7 @@ func TestStandsStill(t *testing.T) {
 		"asks and has its answer":  {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Hour), func(r *v1alpha1.MotorRun) { r.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes"}} }}, "", 0},
 		"is allowed a domain once": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce)}, toolapi.StoppedWayOut, 0},
 		"and has it": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce), func(r *v1alpha1.MotorRun) {
-			r.Status.PendingInput.Answered = true
+			r.Status.Pending().Answered = true
 		}}, "", 0},
 		"is allowed a domain":                            {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowRun)}, "", 0},
 		"has no bash":                                    {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},
@@ -102,7 +102,7 @@ func TestStandsStillByTheTimeThatIsKnown(t *testing.T) {
 	} {
 		run := holed()
 		run.Spec.Tools, run.Spec.Limits.ActiveDeadlineSeconds = []v1alpha1.ToolName{toolapi.ToolBash}, 600
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, AskTime: metav1.NewTime(asked)}
+		run.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, AskTime: metav1.NewTime(asked)})
 		e := &Engine{Config: Config{Worker: "w"}, Now: func() time.Time { return after(24 * time.Hour) }, Time: tt.time}
 		if reason, again := e.standsStill(run); reason != tt.reason || again != tt.again {
 			t.Errorf("%s: %q in %s, want %q in %s", name, reason, again, tt.reason, tt.again)

@@ -19,7 +19,9 @@ func condition(name string) metav1.Condition {
 func TestShouldRun(t *testing.T) {
 	t.Parallel()
 	asks := func(kind v1alpha1.InputKind) func(*v1alpha1.MotorRun) {
-		return func(r *v1alpha1.MotorRun) { r.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: kind} }
+		return func(r *v1alpha1.MotorRun) {
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "id", Kind: kind})
+		}
 	}
 	answered := func(kind v1alpha1.InputKind) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
@@ -29,15 +31,15 @@ func TestShouldRun(t *testing.T) {
 	}
 	approval := func(left time.Duration, responses ...v1alpha1.Response) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
-			r.Status.PendingInput = &v1alpha1.PendingInput{
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{
 				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpirationTime: metav1.NewTime(enginetest.Noon.Add(left)),
 				OnTimeout: v1alpha1.OnTimeoutDeny,
-			}
+			})
 			r.Spec.Responses = responses
 		}
 	}
 	allowed := func(r *v1alpha1.MotorRun) {
-		r.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputDomainRequest, Domain: "example.org"}
+		r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputDomainRequest, Domain: "example.org"})
 		r.Spec.Responses = []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionAllowOnce}}
 	}
 	for name, tt := range map[string]struct {
@@ -88,7 +90,7 @@ func TestShouldRun(t *testing.T) {
 		"a domain that is not granted": {func(r *v1alpha1.MotorRun) { allowed(r) }, false},
 		"a domain that is granted": {func(r *v1alpha1.MotorRun) {
 			allowed(r)
-			r.Status.PendingInput.Answered = true
+			r.Status.Pending().Answered = true
 		}, true},
 		"an answer to something else": {func(r *v1alpha1.MotorRun) { answered(v1alpha1.InputQuestion)(r); r.Spec.Responses[0].ID = "other" }, false},
 	} {

@@ -52,7 +52,7 @@ func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 		decisions = fmt.Sprintf("%s, %s (which also approves every further call of %s in this run that needs approval by %s), or Deny it",
 			v1alpha1.DecisionApproveOnce, v1alpha1.DecisionApproveRun, p.Action.Tool, p.Action.Rule)
 	}
-	fmt.Fprintf(&b, "\nstatus.pendingInput.stepName has it whole. Decide %s, with a response before %s; then it counts as denied:\n"+
+	fmt.Fprintf(&b, "\nstatus.pendingInputs[].stepName has it whole. Decide %s, with a response before %s; then it counts as denied:\n"+
 		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"ApproveOnce","digest":"%s"}}]'`,
 		decisions, p.ExpirationTime.UTC().Format(time.RFC3339), run.Namespace, run.Name, p.ID, p.Action.ArgsDigest)
 	return b.String()

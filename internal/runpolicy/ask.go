@@ -106,9 +106,9 @@ func ResponseTo(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response 
 }
 
 // UsableResponse returns the response to an ask if the run can use it now, nil otherwise. A response to a request for a domain is usable once it is
-// in effect, which status.pendingInput shows.
+// in effect, which status.pendingInputs shows.
 func UsableResponse(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response {
-	p := run.Status.PendingInput
+	p := run.Status.Pending()
 	if a.Kind == v1alpha1.InputDomainRequest && (p == nil || p.ID != a.ID || !p.Answered) {
 		return nil
 	}

@@ -284,7 +284,7 @@ func Begin(st *v1alpha1.MotorRunStatus, n *Next, now time.Time) {
 	st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{
 		Index: n.Index, Cause: n.Cause, RecoveryContext: n.RecoveryContext, StartTime: new(metav1.NewTime(now)),
 	})
-	st.PendingInput = nil
+	st.PendingInputs = nil
 	if n.NewSandbox && st.Sandbox != nil {
 		Replace(st)
 	}

@@ -250,10 +250,10 @@ func TestBegin(t *testing.T) {
 	t.Parallel()
 	st := &attemptRun(first).Status
 	st.Attempts[0].RecoveryContext = "old"
-	st.PendingInput = &v1alpha1.PendingInput{ID: "retry-1"}
+	st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1"})
 	st.Sandbox = &v1alpha1.SandboxStatus{PodName: "p", PodUID: "u", PodIP: "ip", NodeName: "n", CreationTime: new(metav1.NewTime(t0))}
 	Begin(st, &Next{Index: 1, Cause: retry, RecoveryContext: "new"}, after(30*sec))
-	if st.PendingInput != nil || st.Attempts[0].RecoveryContext != "" || st.Attempts[1].RecoveryContext != "new" || Replaced(st.Sandbox) {
+	if st.Pending() != nil || st.Attempts[0].RecoveryContext != "" || st.Attempts[1].RecoveryContext != "new" || Replaced(st.Sandbox) {
 		t.Errorf("status %+v", st)
 	}
 	Begin(st, &Next{Index: 2, Cause: infra, NewSandbox: true}, after(40*sec))

@@ -174,10 +174,10 @@ func IsInEffect(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) bo
 	return !slices.Contains(Domains(awake(run), p, bounds), q.Domain)
 }
 
-// GrantPending reports whether a person has responded to the request for a domain of status.pendingInput, and it is not in effect yet: the loop
+// GrantPending reports whether a person has responded to the request for a domain of status.pendingInputs, and it is not in effect yet: the loop
 // must not go on before.
 func GrantPending(run *v1alpha1.MotorRun) bool {
-	q := run.Status.PendingInput
+	q := run.Status.Pending()
 	return q != nil && q.Kind == v1alpha1.InputDomainRequest && !q.Answered && Answered(run, q)
 }
 

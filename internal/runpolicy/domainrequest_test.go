@@ -237,11 +237,11 @@ func TestIsInEffect(t *testing.T) {
 		}
 		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, requesting("example.org", 10*sec))})
 		p.InBackground = tt.background
-		run.Status.PendingInput = p.Pending
+		run.Status.PendingInputs = v1alpha1.PendingList(p.Pending)
 		if got := IsInEffect(run, p, tt.bounds); got != tt.want {
 			t.Errorf("%s: in effect: %t", name, got)
 		}
-		p.Pending.Answered = tt.want
+		run.Status.Pending().Answered = tt.want
 		if got := GrantPending(run); got != (tt.decision != "" && !tt.want) {
 			t.Errorf("%s: the grant is pending: %t", name, got)
 		}
@@ -267,10 +267,10 @@ func TestNoRequestStandsStill(t *testing.T) {
 				p := ReadJournal(run, steps)
 				// The controller grants what it finds in effect, then shows what is open.
 				run.Status.Egress = &v1alpha1.EgressStatus{Domains: Domains(run, p, bounds)}
-				run.Status.PendingInput = p.Pending
-				p.Pending.Answered = IsInEffect(run, p, bounds)
+				run.Status.PendingInputs = v1alpha1.PendingList(p.Pending)
+				run.Status.Pending().Answered = IsInEffect(run, p, bounds)
 			}
-			if p := run.Status.PendingInput; p.Answered != (d != "") || GrantPending(run) {
+			if p := run.Status.Pending(); p.Answered != (d != "") || GrantPending(run) {
 				t.Errorf("decision %q, views %d: pending %+v, domains %v", d, i, p, run.Status.Egress.Domains)
 			}
 			allowed, _ := DomainDecision(steps[0].Spec.ToolCalls[0].Arguments, d, Granted(run))

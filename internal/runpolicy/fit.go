@@ -9,7 +9,7 @@ import (
 )
 
 // MaxStatusBytes bounds the status of a run in JSON. It leaves space below 32 KiB for additions to a finished run.
-const MaxStatusBytes = 30 << 10
+const MaxStatusBytes = 30<<10 + 512
 
 // Fit makes a status small enough to be written, independent of the input of models, tools and people. It drops the least needed first, and never a
 // part that people or code rely on: conditions and their reasons, ids, numbers, times, the skill and its policy, the reachable domains, and the
@@ -73,7 +73,7 @@ func shortenTexts(st *v1alpha1.MotorRunStatus) {
 			c.Head = CutEncoded(c.Head, 60)
 		}
 	}
-	if p := st.PendingInput; p != nil {
+	if p := st.Pending(); p != nil {
 		short := *p
 		short.Options = nil
 		for _, o := range p.Options {
@@ -83,7 +83,7 @@ func shortenTexts(st *v1alpha1.MotorRunStatus) {
 		if p.Action != nil {
 			short.Action = new(*p.Action)
 		}
-		st.PendingInput = &short
+		st.PendingInputs = v1alpha1.PendingList(&short)
 	}
 }
 
@@ -97,9 +97,9 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 		st.Attempts[i].LastCalls = nil
 		shortenFailure(&st.Attempts[i], 150)
 	}
-	if p := st.PendingInput; p != nil && p.Action != nil {
+	if p := st.Pending(); p != nil && p.Action != nil {
 		// How to decide stands at the end of the question, which is short.
-		p.Action.Arguments = cutMiddle(p.Action.Arguments, 960)
+		p.Action.Arguments = cutMiddle(p.Action.Arguments, 768)
 	} else if p != nil && p.Kind != v1alpha1.InputRetry {
 		// The instructions for another attempt stand at the end; and then no recovery context uses the space.
 		p.Question = CutEncoded(p.Question, 1024)
@@ -139,7 +139,7 @@ func shortenMore(st *v1alpha1.MotorRunStatus) {
 			f.Message, f.Hint = CutEncoded(f.Message, 60), ""
 		}
 	}
-	if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry {
+	if p := st.Pending(); p != nil && p.Kind != v1alpha1.InputRetry {
 		for i := range p.Options {
 			p.Options[i] = CutEncoded(p.Options[i], 50)
 		}

@@ -39,15 +39,15 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 			NodeName: strings.Repeat("n", 253), CreationTime: at, IsolationLossTime: at,
 		},
 		Egress: fullEgress(),
-		PendingInput: &v1alpha1.PendingInput{
+		PendingInputs: v1alpha1.PendingList(&v1alpha1.PendingInput{
 			ID: strings.Repeat("i", 64), Kind: v1alpha1.InputQuestion, Title: strings.Repeat("<", 40), Question: text(4096), Default: text(512),
 			StepName: strings.Repeat("s", 60), AskTime: *at, ExpirationTime: *at, OnTimeout: v1alpha1.OnTimeoutUseDefault, Answered: true,
-		},
+		}),
 	}
 	st.Artifacts, _ = ShowArtifacts(fullArtifacts())
 	st.Skill = s
 	for range 10 {
-		st.PendingInput.Options = append(st.PendingInput.Options, text(512))
+		st.Pending().Options = append(st.Pending().Options, text(512))
 	}
 	for _, t := range runConditions {
 		st.Conditions = append(st.Conditions, metav1.Condition{
@@ -140,18 +140,18 @@ func TestFit(t *testing.T) {
 		"it asks, in the last attempt": func(*v1alpha1.MotorRunStatus) {},
 		"it asks for approval": func(st *v1alpha1.MotorRunStatus) {
 			step := testStep(9, 50, call("bash", `{"command":"`+strings.Repeat("<", 90_000)+`"}`), approval("a9-s50-c0", "a9-s50-c0", "", 0, 0))
-			st.Phase, st.PendingInput = v1alpha1.PhaseAwaitingApproval, Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step))
+			st.Phase, st.PendingInputs = v1alpha1.PhaseAwaitingApproval, v1alpha1.PendingList(Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step)))
 		},
 		"it waits for a retry": func(st *v1alpha1.MotorRunStatus) {
-			st.PendingInput.Kind, st.PendingInput.Options = v1alpha1.InputRetry, nil
+			st.Pending().Kind, st.Pending().Options = v1alpha1.InputRetry, nil
 			fail(st)
 		},
 		"it ends, and what it leaves behind is collected": func(st *v1alpha1.MotorRunStatus) {
-			st.PendingInput = nil
+			st.PendingInputs = nil
 			st.Ending = &v1alpha1.RunEnding{DecisionTime: *at, Reason: strings.Repeat("R", 30), Message: st.Message, Failure: new(*st.Attempts[8].Failure)}
 		},
 		"it has ended": func(st *v1alpha1.MotorRunStatus) {
-			st.PendingInput, st.Losses = nil, nil
+			st.PendingInputs, st.Losses = nil, nil
 			fail(st)
 			st.CompletionTime = at
 			text := CutEncoded(strings.Repeat("<", 10_000), 8192)
@@ -188,10 +188,10 @@ func testFit(t *testing.T, st *v1alpha1.MotorRunStatus, artifacts int) {
 	if diff := cmp.Diff(st, again); diff != "" {
 		t.Errorf("what fits was made smaller:\n%s", diff)
 	}
-	if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputRetry && p.Question != whole.PendingInput.Question {
+	if p := st.Pending(); p != nil && p.Kind == v1alpha1.InputRetry && p.Question != whole.Pending().Question {
 		t.Error("how to try again was cut")
 	}
-	if p := st.PendingInput; p != nil && p.Action != nil && (p.Question != whole.PendingInput.Question || p.Action.ArgsDigest == "" || len(p.Action.Arguments) < 100) {
+	if p := st.Pending(); p != nil && p.Action != nil && (p.Question != whole.Pending().Question || p.Action.ArgsDigest == "" || len(p.Action.Arguments) < 100) {
 		t.Errorf("what is decided about was cut: %+v", p)
 	}
 	if was, is := whole.Result, st.Result; was != nil {
@@ -227,7 +227,7 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st := fullStatus()
 	st.Attempts = st.Attempts[8:9]
 	st.Attempts[0].RecoveryContext = ""
-	st.PendingInput.Options, st.Egress, st.Artifacts, st.Conditions = nil, nil, nil, st.Conditions[:14]
+	st.Pending().Options, st.Egress, st.Artifacts, st.Conditions = nil, nil, nil, st.Conditions[:14]
 	before := st.DeepCopy()
 	if Fit(st); cmp.Diff(before, st) != "" {
 		t.Errorf("a status of %d bytes was changed", jsonSize(before))

@@ -27,10 +27,10 @@ var neverFull = map[string]string{
 	"Result.NotCollected":    "stands in the place of what would be collected",
 	"Skill.Packages.Message": "of packages that are not there",
 	"Result.Skills.Created":  "shares its bound with Updated",
-	"PendingInput.Action":    "in the case of an approval",
-	"PendingInput.Attempt":   "a number",
-	"PendingInput.Domain":    "shorter than a question",
-	"PendingInput.Step":      "bounded by the name of a run",
+	"PendingInputs.Action":    "in the case of an approval",
+	"PendingInputs.Attempt":   "a number",
+	"PendingInputs.Domain":    "shorter than a question",
+	"PendingInputs.Step":      "bounded by the name of a run",
 }
 
 // A field that is new in the status is made as large as it can be in fullStatus, or neverFull explains why it need not be. Policies are bounded as
@@ -48,7 +48,7 @@ func TestFullStatusIsFull(t *testing.T) {
 	forEmpty(reflect.ValueOf(*asks), reflect.ValueOf(*ended), "", &empty)
 	for _, path := range empty {
 		field := path[strings.LastIndex(path, ".")+1:]
-		small := slices.Contains([]string{"Estimated", "Retryable", "OK", "Since"}, field)
+		small := slices.Contains([]string{"Estimated", "Retryable", "OK", "StartTime"}, field)
 		ofPolicy := strings.HasPrefix(path, "Skill.Policy.")
 		ofArtifact := strings.Contains("."+path, ".Artifacts.")
 		if neverFull[path] == "" && !small && !ofPolicy && !ofArtifact && !strings.HasPrefix(path, "Result.Stats.") {
@@ -91,7 +91,7 @@ func filled(v, other reflect.Value) reflect.Value {
 func TestFitOfOneshot(t *testing.T) {
 	t.Parallel()
 	st := fullStatus()
-	st.Attempts, st.Artifacts, st.PendingInput = st.Attempts[9:], nil, nil
+	st.Attempts, st.Artifacts, st.PendingInputs = st.Attempts[9:], nil, nil
 	st.CompletionTime = new(metav1.NewTime(t0))
 	st.Result = &v1alpha1.RunResult{Value: strings.Repeat("<", oneshot.MaxQuotedBytes/6), Summary: strings.Repeat("s", 8192)}
 	if !oneshot.Fits(st.Result.Value) {
@@ -109,7 +109,7 @@ func TestFitOfAValue(t *testing.T) {
 	t.Parallel()
 	at := new(metav1.NewTime(t0))
 	st := fullStatusWith(fullSkill())
-	st.PendingInput, st.CompletionTime, st.Artifacts = nil, at, nil
+	st.PendingInputs, st.CompletionTime, st.Artifacts = nil, at, nil
 	st.Attempts[9].CompletionTime = at
 	value := `["` + strings.Repeat("<", (toolapi.MaxFinishStored-20)/6) + `"]`
 	if _, err := toolapi.ParseFinish(`{"status":"Succeeded","summary":"s","value":` + value + `}`); err != nil {

@@ -42,7 +42,7 @@ func CarriedOn(run *v1alpha1.MotorRun) bool { return HasWork(run) && !Held(&run.
 func HasWork(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	return run.DeletionTimestamp.IsZero() && !run.Spec.Suspend && apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady) &&
-		(st.PendingInput == nil || Answered(run, st.PendingInput))
+		(st.Pending() == nil || Answered(run, st.Pending()))
 }
 
 // NoteLoss counts a worker that ended without releasing the run. A run that it carried on alone is set aside if that was not the first time.

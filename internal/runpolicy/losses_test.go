@@ -25,12 +25,14 @@ func TestCarriedOn(t *testing.T) {
 		change func(*v1alpha1.MotorRun)
 		want   bool
 	}{
-		"works":              {func(*v1alpha1.MotorRun) {}, true},
-		"suspended":          {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, false},
-		"without a sandbox":  {func(r *v1alpha1.MotorRun) { r.Status.Conditions = nil }, false},
-		"waits for a person": {func(r *v1alpha1.MotorRun) { r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q"} }, false},
+		"works":             {func(*v1alpha1.MotorRun) {}, true},
+		"suspended":         {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, false},
+		"without a sandbox": {func(r *v1alpha1.MotorRun) { r.Status.Conditions = nil }, false},
+		"waits for a person": {func(r *v1alpha1.MotorRun) {
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q"})
+		}, false},
 		"has its answer": {func(r *v1alpha1.MotorRun) {
-			r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q"}
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q"})
 			r.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes"}}
 		}, true},
 	} {

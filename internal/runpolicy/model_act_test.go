@@ -17,7 +17,7 @@ import (
 func (w *world) works() bool {
 	st := &w.run.Status
 	a := st.Attempts[len(st.Attempts)-1]
-	p := st.PendingInput
+	p := st.Pending()
 	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.CompletionTime == nil &&
 		(p == nil || Answered(w.run, p) || expiresByItself(p) && !w.now.Before(p.ExpirationTime.Time))
 }
@@ -114,7 +114,7 @@ func (w *world) act() {
 			w.log = append(w.log, fmt.Sprintf("suspend %t", w.run.Spec.Suspend))
 		}
 	case 7:
-		if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry && !Answered(w.run, p) {
+		if p := st.Pending(); p != nil && p.Kind != v1alpha1.InputRetry && !Answered(w.run, p) {
 			r := v1alpha1.Response{ID: p.ID, Answer: "done"}
 			if p.Kind == v1alpha1.InputApproval {
 				r = v1alpha1.Response{ID: p.ID, Decision: []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny}[w.r.IntN(2)], Digest: p.Action.ArgsDigest}

@@ -79,22 +79,22 @@ func (w *world) once() bool {
 		w.checkEnd(p)
 		return false
 	}
-	st.PendingInput = nil
+	st.PendingInputs = nil
 	if d.Failure != nil {
 		Fail(st, d.Failure, d.FinishedAt)
-		st.PendingInput = d.Retry
+		st.PendingInputs = v1alpha1.PendingList(d.Retry)
 	}
 	if d.Next != nil {
 		w.begin(d.Next)
 		p = ReadJournal(w.run, w.steps)
 	}
 	changed := d.Next != nil || w.showSuspension()
-	if st.PendingInput == nil && p.Pending != nil {
-		st.PendingInput = p.Pending
-		st.PendingInput.Answered = IsInEffect(w.run, p, nil)
+	if st.Pending() == nil && p.Pending != nil {
+		st.PendingInputs = v1alpha1.PendingList(p.Pending)
+		st.Pending().Answered = IsInEffect(w.run, p, nil)
 	}
 	CountPause(&st.Paused, Paused(w.run, p), w.now)
-	if !w.run.Spec.Suspend && st.PendingInput == nil && w.pod == nil && !w.missing {
+	if !w.run.Spec.Suspend && st.Pending() == nil && w.pod == nil && !w.missing {
 		w.pod, w.created = startingPod, w.now
 		changed = true
 	}

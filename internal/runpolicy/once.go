@@ -13,10 +13,10 @@ import (
 // A domain that a person allows once is for one call: the first one after the decision that can use the way out. The permission ends when that call
 // has its result, at the latest with its turn. It does not count while the run stands still, because nothing but the background could use it.
 
-// OncePending reports whether a person has just allowed, once, the domain that status.pendingInput asks for, and the proxy does not let the sandbox
+// OncePending reports whether a person has just allowed, once, the domain that status.pendingInputs asks for, and the proxy does not let the sandbox
 // reach it yet. The proxy will when no program of the run is in the background.
 func OncePending(run *v1alpha1.MotorRun) bool {
-	return GrantPending(run) && decisionOf(run, run.Status.PendingInput.ID) == v1alpha1.DecisionAllowOnce
+	return GrantPending(run) && decisionOf(run, run.Status.Pending().ID) == v1alpha1.DecisionAllowOnce
 }
 
 // usedOnce reports whether a call of a step has run that could use a domain allowed before the step.

@@ -111,7 +111,7 @@ func TestOnceWaitsForTheBackground(t *testing.T) {
 		steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: "a0-s1-c1", CallID: "a0-s1-c1", State: state}}
 		id := AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0")
 		run.Spec.Responses = []v1alpha1.Response{{ID: id, Decision: v1alpha1.DecisionAllowOnce}}
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: id, Kind: v1alpha1.InputDomainRequest, Domain: "example.org"}
+		run.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: id, Kind: v1alpha1.InputDomainRequest, Domain: "example.org"})
 		if got := Domains(run, ReadJournal(run, steps), nil); len(got) != want {
 			t.Errorf("with a program that is %s, the domains are %q", state, got)
 		}

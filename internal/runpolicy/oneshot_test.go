@@ -153,7 +153,7 @@ func TestOneshotThatLosesItsSandbox(t *testing.T) {
 func TestFitKeepsTheValue(t *testing.T) {
 	t.Parallel()
 	st := fullStatus()
-	st.Attempts, st.PendingInput, st.Egress = st.Attempts[6:9], nil, nil
+	st.Attempts, st.PendingInputs, st.Egress = st.Attempts[6:9], nil, nil
 	at := new(metav1.NewTime(t0))
 	st.Attempts[2].Failure, st.CompletionTime = new(*st.Attempts[0].Failure), at
 	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})

@@ -30,7 +30,7 @@ func notAccepted(run *v1alpha1.MotorRun, reason string) bool {
 }
 
 func awaitsRetry(run *v1alpha1.MotorRun) bool {
-	p := run.Status.PendingInput
+	p := run.Status.Pending()
 	return p != nil && p.Kind == v1alpha1.InputRetry
 }
 

@@ -44,7 +44,7 @@ func TestPaused(t *testing.T) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "ModelSecretNotFound")}
 		}, false, false},
 		"waits for a retry": {func(r *v1alpha1.MotorRun, _ *Progress) {
-			r.Status.PendingInput = &v1alpha1.PendingInput{Kind: v1alpha1.InputRetry}
+			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{Kind: v1alpha1.InputRetry})
 		}, true, false},
 	}
 	for name, tt := range tests {

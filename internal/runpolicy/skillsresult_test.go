@@ -78,7 +78,7 @@ func TestProgressHasTheLastSkills(t *testing.T) {
 func TestFitWithSkills(t *testing.T) {
 	t.Parallel()
 	st, at := fullStatus(), new(metav1.NewTime(t0))
-	st.PendingInput, st.CompletionTime = nil, at
+	st.PendingInputs, st.CompletionTime = nil, at
 	last := &st.Attempts[9]
 	last.CompletionTime, last.Failure = at, new(*st.Attempts[8].Failure)
 	long := CutEncoded(strings.Repeat("<", 10_000), 8192)

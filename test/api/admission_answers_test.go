@@ -19,7 +19,7 @@ func asking(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, attempts 
 	t.Helper()
 	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
 	before := run.DeepCopy()
-	run.Status.PendingInput = p
+	run.Status.PendingInputs = v1alpha1.PendingList(p)
 	run.Status.Attempts = nil
 	for i := range attempts {
 		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{Index: int32(i), Cause: v1alpha1.CauseFirst})
@@ -45,7 +45,7 @@ func TestAnswersToWhatIsNotAsked(t *testing.T) {
 
 	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Question: "Well?"})
 	try("responses", answerOf, "")
-	try("responses", `{"id":"q2","answer":"yes"}`, "asks nothing under the id q2: answer with the id in status.pendingInput.id, which is q1")
+	try("responses", `{"id":"q2","answer":"yes"}`, "asks nothing under the id q2: answer with the id in status.pendingInputs[].id, which is q1")
 	try("responses", decisionOf, "under the id d1")
 	must(t, add(ctx, admin, run, "responses", answerOf))
 

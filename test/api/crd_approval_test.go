@@ -27,11 +27,11 @@ func awaitsApproval(ctx context.Context, t *testing.T, namespace, name string) *
 	t.Helper()
 	run := createRun(ctx, t, namespace, named(name))
 	before := run.DeepCopy()
-	run.Status.PendingInput = &v1alpha1.PendingInput{
+	run.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{
 		ID: approvalQuestion, Kind: v1alpha1.InputApproval, Title: "Approve bash: git push?", Question: "May it?", Options: []string{"ApproveOnce", "ApproveRun", "Deny"},
 		Action:  &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"git push"}`, ArgsDigest: thisDigest, Reason: "a rule", Rule: "a rule"},
 		AskTime: metav1.Now(), ExpirationTime: metav1.Now(),
-	}
+	})
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
 	return run
 }
@@ -59,7 +59,7 @@ func TestDecisionsAboutCalls(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	run := awaitsApproval(ctx, t, ns, "waits")
-	const kinds, about = "has a rule) and digest", "status.pendingInput.action.argsDigest"
+	const kinds, about = "has a rule) and digest", "status.pendingInputs[].action.argsDigest"
 	for name, tt := range map[string]struct{ entry, want string }{
 		"approve":                          {decision(approvalQuestion, "ApproveOnce", thisDigest), ""},
 		"approve for the run":              {decision(approvalQuestion, "ApproveRun", thisDigest), ""},
@@ -95,7 +95,7 @@ func TestDecisionsAboutCalls(t *testing.T) {
 	// A domain is not approved like a call.
 	domain := createRun(ctx, t, ns, named("domain"))
 	before := domain.DeepCopy()
-	domain.Status.PendingInput = &v1alpha1.PendingInput{ID: "d", Kind: v1alpha1.InputDomainRequest, Question: "May it?", Domain: "example.org"}
+	domain.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "d", Kind: v1alpha1.InputDomainRequest, Question: "May it?", Domain: "example.org"})
 	must(t, manager.Status().Patch(ctx, domain, client.MergeFrom(before)))
 	wantRefused(t, add(ctx, admin, domain, "responses", decision("d", "ApproveOnce", thisDigest)), "AllowOnce, AllowRun or Deny")
 }
@@ -106,7 +106,7 @@ func TestApprovedAlone(t *testing.T) {
 	ctx := testContext(t)
 	run := awaitsApproval(ctx, t, newNamespace(ctx, t), "waits")
 	before := run.DeepCopy()
-	run.Status.PendingInput.Action.Rule = ""
+	run.Status.Pending().Action.Rule = ""
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
 	wantRefused(t, add(ctx, admin, run, "responses", decision(approvalQuestion, "ApproveRun", thisDigest)), "has a rule")
 	must(t, add(ctx, admin, run, "responses", decision(approvalQuestion, "ApproveOnce", thisDigest)))

@@ -169,9 +169,9 @@ func TestStatusKeepsEveryField(t *testing.T) {
 	status := v1alpha1.MotorRunStatus{
 		Paused:  v1alpha1.PauseStatus{StartTime: &now, DurationSeconds: 12},
 		Archive: &v1alpha1.ArchiveStatus{Key: "ns/run.jsonl", Steps: 3, Head: "sha256:" + strings.Repeat("a", 64)},
-		PendingInput: &v1alpha1.PendingInput{
+		PendingInputs: v1alpha1.PendingList(&v1alpha1.PendingInput{
 			ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "t", Question: "q", Attempt: new(int32(1)), AskTime: now, ExpirationTime: now,
-		},
+		}),
 		Result: &v1alpha1.RunResult{Summary: "s", Partial: "p"},
 	}
 	for i := range int32(10) {
@@ -214,10 +214,10 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		t.Log(name, "is refused")
 	}
 	for field, patch := range map[string]string{
-		"status.pendingInput.kind":    `{"status":{"pendingInput":{"kind":"Bribe"}}}`,
-		"status.pendingInput.attempt": `{"status":{"pendingInput":{"attempt":0}}}`,
-		"status.attempts[0].cause":    `{"status":{"attempts":[{"index":0,"cause":"Luck"}]}}`,
-		"status.attempts":             `{"status":{"attempts":[{"index":10}]}}`,
+		"status.pendingInputs[0].kind":    `{"status":{"pendingInputs":[{"id":"q","kind":"Bribe"}]}}`,
+		"status.pendingInputs[0].attempt": `{"status":{"pendingInputs":[{"id":"q","kind":"Retry","attempt":0}]}}`,
+		"status.attempts[0].cause":        `{"status":{"attempts":[{"index":0,"cause":"Luck"}]}}`,
+		"status.attempts":                 `{"status":{"attempts":[{"index":10}]}}`,
 	} {
 		o := run.DeepCopy()
 		wantRefused(t, manager.Status().Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch))), field)

@@ -108,7 +108,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	if p.Pending == nil || p.Artifacts != atPause {
 		t.Fatalf("the journal says %+v", p)
 	}
-	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput = p.Pending })
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInputs = v1alpha1.PendingList(p.Pending) })
 	respond(r.ctx, t, r.run, p.Pending.ID, "yes")
 
 	steps = r.ended(4)

@@ -52,10 +52,10 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 
 	// Nobody has decided about another attempt yet.
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.PendingInput = &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1))}
+		st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1))})
 	})
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.PendingInput = nil
+		st.PendingInputs = nil
 		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseRetry, RecoveryContext: "Read the file."})
 	})
 	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })

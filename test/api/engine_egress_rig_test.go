@@ -112,7 +112,7 @@ func (r *engineRig) showEgress(proxy string, attempt int32, domains ...v1alpha1.
 	r.t.Helper()
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Egress = &v1alpha1.EgressStatus{Proxy: proxy, Attempt: attempt, Domains: domains}
-		if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputDomainRequest {
+		if p := st.Pending(); p != nil && p.Kind == v1alpha1.InputDomainRequest {
 			p.Answered = slices.Contains(domains, p.Domain)
 		}
 	})

@@ -193,7 +193,7 @@ func (r *engineRig) loseIsolation(asked *v1alpha1.PendingInput) {
 	r.t.Helper()
 	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Sandbox.IsolationLossTime, st.PendingInput = &lost, asked
+		st.Sandbox.IsolationLossTime, st.PendingInputs = &lost, v1alpha1.PendingList(asked)
 		apimeta.SetStatusCondition(&st.Conditions, metav1.Condition{
 			Type: v1alpha1.ConditionIsolationVerified, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonIsolationLost, Message: "lost",
 		})

@@ -40,14 +40,14 @@ func (r *engineRig) pending() *v1alpha1.PendingInput {
 		pending = runpolicy.ReadJournal(r.run, steps).Pending
 		return pending != nil
 	})
-	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput = pending })
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInputs = v1alpha1.PendingList(pending) })
 	return pending
 }
 
 // inEffect has the response to what the run asks counted, as the controller does when the domain that it allows can be reached.
 func (r *engineRig) inEffect() {
 	r.t.Helper()
-	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput.Answered = true })
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Pending().Answered = true })
 }
 
 func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {

@@ -239,7 +239,7 @@ func (r *rig) asked(index int32, arguments string) string {
 	r.said(turn(index, "", "ask_user:"+arguments))
 	r.asks(v1alpha1.InputQuestion, 0)
 	r.step()
-	p := r.run().Status.PendingInput
+	p := r.run().Status.Pending()
 	if p == nil {
 		r.t.Fatal("no question is pending")
 	}
@@ -329,7 +329,7 @@ func (r *rig) wantReason(st *v1alpha1.MotorRunStatus) {
 		r.t.Errorf("status.reason is %q, which no condition has", st.Reason)
 	}
 	waits := st.Phase == v1alpha1.PhaseAwaitingInput || st.Phase == v1alpha1.PhaseAwaitingApproval
-	if waits != (st.PendingKind != "") || waits && st.PendingKind != st.PendingInput.Kind {
+	if waits != (st.PendingKind != "") || waits && st.PendingKind != st.Pending().Kind {
 		r.t.Errorf("in phase %s status.pendingKind is %q", st.Phase, st.PendingKind)
 	}
 }
@@ -347,8 +347,8 @@ func (r *rig) wantEnd(phase v1alpha1.RunPhase, reason string) *v1alpha1.MotorRun
 	if st.Reason != reason {
 		r.t.Errorf("status.reason is %q, want %q", st.Reason, reason)
 	}
-	if st.Result == nil || st.CompletionTime == nil || st.PendingInput != nil {
-		r.t.Fatalf("result %v, finished at %v, pending %v", st.Result, st.CompletionTime, st.PendingInput)
+	if st.Result == nil || st.CompletionTime == nil || st.Pending() != nil {
+		r.t.Fatalf("result %v, finished at %v, pending %v", st.Result, st.CompletionTime, st.Pending())
 	}
 	if st.Result.OK != (phase == v1alpha1.PhaseCompleted) {
 		r.t.Errorf("result is ok: %t", st.Result.OK)

@@ -29,7 +29,7 @@ func (r *rig) asksApproval(call int) *v1alpha1.PendingInput {
 	r.t.Helper()
 	r.asks(v1alpha1.InputApproval, call)
 	r.step()
-	p := r.run().Status.PendingInput
+	p := r.run().Status.Pending()
 	if p == nil {
 		r.t.Fatal("nothing is to be approved")
 	}
@@ -79,7 +79,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	r.step()
 	// It is shown until the loop has put it to use.
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid True AllAsked")
-	if p := r.run().Status.PendingInput; p == nil || !p.Answered {
+	if p := r.run().Status.Pending(); p == nil || !p.Answered {
 		t.Errorf("shown is %+v", p)
 	}
 	r.now = r.now.Add(100 * time.Second)
@@ -94,7 +94,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	if note := r.notes[len(r.notes)-1]; !strings.Contains(note, "by anna@example.org") || !strings.Contains(note, gitPush) || !strings.Contains(note, p.Action.ArgsDigest) {
 		t.Errorf("note %q", note)
 	}
-	respond(r.ctx, t, r.run(), r.run().Status.PendingInput.ID, "this")
+	respond(r.ctx, t, r.run(), r.run().Status.Pending().ID, "this")
 	r.step()
 	r.used("this")
 	r.said(turn(2, "done"))
@@ -185,7 +185,7 @@ func TestSandboxLostWhileApprovalIsOpen(t *testing.T) {
 	r.settle()
 	r.wantAttempts("First SandboxLost", "Infrastructure")
 	run := r.run()
-	if p := run.Status.PendingInput; p != nil {
+	if p := run.Status.Pending(); p != nil {
 		t.Errorf("pending %+v", p)
 	}
 	if c := attemptAt(t, run, 1).RecoveryContext; strings.Contains(c, "git push") {

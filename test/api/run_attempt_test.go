@@ -38,7 +38,7 @@ func TestRetry(t *testing.T) {
 		"Succeeded Unknown Running", "RetriesValid True AllUsable")
 	r.wantAttempts("First RepeatedToolFailure")
 	run := r.run()
-	p := run.Status.PendingInput
+	p := run.Status.Pending()
 	if p == nil || p.Kind != v1alpha1.InputRetry || p.ID != "retry-1" || *p.Attempt != 1 || !p.AskTime.Equal(&failedAt) || p.ExpirationTime.Sub(failedAt.Time) != 1800*time.Second {
 		t.Fatalf("pending %+v", p)
 	}
@@ -62,8 +62,8 @@ func TestRetry(t *testing.T) {
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "SandboxReady True SandboxReady", "RetriesValid True AllUsable")
 	r.wantAttempts("First RepeatedToolFailure", "Retry")
 	run = r.run()
-	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.PendingInput != nil {
-		t.Errorf("pending %v, the model is told %q", run.Status.PendingInput, c)
+	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.Pending() != nil {
+		t.Errorf("pending %v, the model is told %q", run.Status.Pending(), c)
 	}
 	if st := run.Status; st.Paused.DurationSeconds != 1000 && st.Paused.DurationSeconds != 1001 || st.Paused.StartTime != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Epoch != 1 {
 		t.Errorf("paused %+v, sandbox %+v", st.Paused, st.Sandbox)
@@ -157,7 +157,7 @@ func TestRetryWindowExpires(t *testing.T) {
 	r.ready()
 	r.failed("Why")
 	r.step()
-	expires := r.run().Status.PendingInput.ExpirationTime
+	expires := r.run().Status.Pending().ExpirationTime
 	r.now = expires.Add(-time.Second)
 	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
 		t.Errorf("comes back after %s, the window is over in 1 s", res.RequeueAfter)

@@ -21,7 +21,7 @@ func (r *rig) asksFor(index int32, domain string) string {
 	}
 	r.asks(v1alpha1.InputDomainRequest, 0)
 	r.settle()
-	p := r.run().Status.PendingInput
+	p := r.run().Status.Pending()
 	if p == nil || p.Kind != v1alpha1.InputDomainRequest || p.Domain != v1alpha1.Domain(domain) {
 		r.t.Fatalf("pending %+v", p)
 	}

@@ -132,7 +132,7 @@ func TestStaleRunDoesNotCostTheSandbox(t *testing.T) {
 	id := r.asked(1, `{"question":"Which?"}`)
 	r.stale()
 	respond(r.ctx, t, r.run(), id, "this")
-	r.now = r.run().Status.PendingInput.ExpirationTime.Time
+	r.now = r.run().Status.Pending().ExpirationTime.Time
 	if res := r.once(); res.RequeueAfter <= 0 || res.RequeueAfter > time.Second {
 		t.Errorf("a conflict comes back after %s", res.RequeueAfter)
 	}

@@ -44,7 +44,7 @@ func TestSandboxLostInTheMiddleOfACall(t *testing.T) {
 			}
 			r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed", "SandboxReady False SandboxLost")
 			r.wantAttempts("First SandboxLost")
-			if q := r.run().Status.PendingInput.Question; !strings.Contains(q, `bash {"command":"pay"}`) {
+			if q := r.run().Status.Pending().Question; !strings.Contains(q, `bash {"command":"pay"}`) {
 				t.Errorf("the question is %q", q)
 			}
 			if r.pod() != nil {

@@ -29,8 +29,8 @@ func TestQuestionAndAnswer(t *testing.T) {
 		ID: id, Kind: v1alpha1.InputQuestion, Title: "Which of them?", Question: "Which\nof them?", Options: []string{"a", "b"}, Default: "a",
 		StepName: "run-a0-s1", AskTime: metav1.NewTime(asked), ExpirationTime: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
-	if diff := cmp.Diff(want, run.Status.PendingInput); diff != "" {
-		t.Errorf("status.pendingInput (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, run.Status.Pending()); diff != "" {
+		t.Errorf("status.pendingInputs (-want +got):\n%s", diff)
 	}
 	wantSelected(r, "status.pendingKind=Question,status.phase=AwaitingInput", true)
 	wantSelected(r, "status.pendingKind=Approval", false)
@@ -44,7 +44,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	respond(r.ctx, t, run, id, "b")
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid False UnknownQuestion")
-	if p := r.run().Status.PendingInput; p == nil || !p.Answered {
+	if p := r.run().Status.Pending(); p == nil || !p.Answered {
 		t.Errorf("shown is %+v", p)
 	}
 	wantSelected(r, "status.pendingKind=Question", false)
@@ -53,7 +53,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	r.now = asked.Add(250 * time.Second)
 	r.used("b")
 	r.step()
-	if p := r.run().Status.PendingInput; p != nil {
+	if p := r.run().Status.Pending(); p != nil {
 		t.Errorf("still pending: %+v", p)
 	}
 	r.said(turn(2, "It is b."))
@@ -84,7 +84,7 @@ func TestQuestionExpires(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	id := r.asked(1, `{"question":"Which?"}`)
-	expires := r.run().Status.PendingInput.ExpirationTime
+	expires := r.run().Status.Pending().ExpirationTime
 	r.now = expires.Add(-time.Second)
 	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
 		t.Errorf("comes back after %s, the question expires in 1 s", res.RequeueAfter)
@@ -106,7 +106,7 @@ func TestAnswerOnTimeIsNotTooLate(t *testing.T) {
 	r.ready()
 	id := r.asked(1, `{"question":"Which?"}`)
 	respond(r.ctx, t, r.run(), id, "this")
-	r.now = r.run().Status.PendingInput.ExpirationTime.Add(time.Minute)
+	r.now = r.run().Status.Pending().ExpirationTime.Add(time.Minute)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "Finished False Running", "AwaitingInput False Answered")
 }
@@ -118,7 +118,7 @@ func TestQuestionAfterLongCalls(t *testing.T) {
 	r.said(turn(1, "", `ask_user:{"question":"Which?"}`, "bash:{}"))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")
-	if r.run().Status.PendingInput != nil {
+	if r.run().Status.Pending() != nil {
 		t.Error("asked before the other call is done")
 	}
 	l := r.log()
@@ -139,14 +139,14 @@ func TestTwoQuestionsInOneTurn(t *testing.T) {
 	r.said(turn(1, "", `ask_user:{"question":"First?"}`, `ask_user:{"question":"Second?"}`))
 	r.asks(v1alpha1.InputQuestion, 0)
 	r.step()
-	first := r.run().Status.PendingInput
+	first := r.run().Status.Pending()
 	respond(r.ctx, t, r.run(), first.ID, "1")
 	r.now = first.ExpirationTime.Add(-time.Second)
 	r.step()
 	r.used("1")
 	r.asks(v1alpha1.InputQuestion, 1)
 	r.step()
-	second := r.run().Status.PendingInput
+	second := r.run().Status.Pending()
 	if second == nil || second.Question != "Second?" {
 		t.Fatalf("pending %+v", second)
 	}

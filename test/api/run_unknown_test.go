@@ -34,7 +34,7 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True OutcomeUnknown", "ResponsesValid True AllAsked")
-	p := r.run().Status.PendingInput
+	p := r.run().Status.Pending()
 	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
 	want := &v1alpha1.PendingInput{
 		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"retry", "skip", "done"}, StepName: "run-a0-s1",
@@ -52,7 +52,7 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	r.closed(motorloop.AskAnswered, "", nil)
 	r.found(0, "a0-s1-c0-r1", motorloop.UnknownPerson)
 	r.step()
-	again := r.run().Status.PendingInput
+	again := r.run().Status.Pending()
 	if again == nil || !strings.HasPrefix(again.ID, "a0-s1-c0-r1-") {
 		t.Fatalf("pending %+v", again)
 	}
@@ -71,7 +71,7 @@ func TestUnknownOutcomeExpires(t *testing.T) {
 	r.said(turn(1, "", "bash:{}"))
 	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
 	r.step()
-	r.now = r.run().Status.PendingInput.ExpirationTime.Time
+	r.now = r.run().Status.Pending().ExpirationTime.Time
 	r.step()
 	r.wantEnd(v1alpha1.PhaseFailed, "UserResponseTimeout")
 }

@@ -70,7 +70,7 @@ func TestPrintedColumns(t *testing.T) {
 	run.Status = v1alpha1.MotorRunStatus{
 		Phase: v1alpha1.PhaseAwaitingInput, Reason: v1alpha1.ReasonQuestion, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
 		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}},
-		PendingInput: &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"},
+		PendingInputs: v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"}),
 		Conditions: []metav1.Condition{{
 			Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonRunning, LastTransitionTime: metav1.Now(),
 		}},

@@ -20,11 +20,11 @@ func TestAnAnswerToWhatWasNotAskedIsRefused(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "ask")
 	asked := awaitQuestion(t, run)
-	id := asked.Status.PendingInput.ID
+	id := asked.Status.Pending().ID
 	wrong := asked.DeepCopy()
 	wrong.Spec.Responses = append(wrong.Spec.Responses, v1alpha1.Response{ID: "a0-s1-c0-00000000", Answer: "green"})
 	err := suite.client.Patch(t.Context(), wrong, client.MergeFrom(asked))
-	if err == nil || !strings.Contains(err.Error(), "a0-s1-c0-00000000") || !strings.Contains(err.Error(), "status.pendingInput.id, which is "+id) {
+	if err == nil || !strings.Contains(err.Error(), "a0-s1-c0-00000000") || !strings.Contains(err.Error(), "status.pendingInputs[].id, which is "+id) {
 		t.Fatalf("the refusal does not say which response it means and what to do: %v", err)
 	}
 
@@ -46,7 +46,7 @@ func TestNobodyCanAnswerBeforeTheQuestion(t *testing.T) {
 	}
 	run := startRun(t, "ask")
 	asked := awaitQuestion(t, run)
-	id := asked.Status.PendingInput.ID
+	id := asked.Status.Pending().ID
 	if !regexp.MustCompile(`^a0-s1-c0-[0-9a-f]{8}$`).MatchString(id) {
 		t.Errorf("the id %s can be guessed", id)
 	}
@@ -61,9 +61,9 @@ func TestATerminalObeysNoQuestion(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "escapes")
 	asked := awaitQuestion(t, run)
-	const question = `jsonpath={.status.pendingInput.question}{"\n"}{.status.pendingInput.options}{"\n"}{.status.pendingInput.default}{"\n"}{.status.conditions[*].message}`
+	const question = `jsonpath={.status.pendingInputs[0].question}{"\n"}{.status.pendingInputs[0].options}{"\n"}{.status.pendingInputs[0].default}{"\n"}{.status.conditions[*].message}`
 	wantPlain(t, kubectl(t, "-n", run.Namespace, "get", "motorrun", run.Name, "-o", question), "Approve: git status")
-	respond(t, run, asked.Status.PendingInput.ID, "blue")
+	respond(t, run, asked.Status.Pending().ID, "blue")
 	wantCompleted(t, run, soon)
 	wantPlain(t, kubectl(t, "-n", run.Namespace, "get", "motorrun", run.Name, "-o", `jsonpath={.status.result.summary}{"\n"}{.status.conditions[*].message}`), "It is done.")
 	wantPlain(t, kubectl(t, "-n", run.Namespace, "get", "events", "-o", `jsonpath={.items[?(@.involvedObject.name=="`+run.Name+`")].message}`), "git status")

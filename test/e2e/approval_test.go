@@ -22,14 +22,14 @@ import (
 func awaitApproval(t *testing.T, run *v1alpha1.MotorRun, command string) v1alpha1.PendingInput {
 	t.Helper()
 	now := awaitRun(t, run, soon, "a request to approve "+command, func(r *v1alpha1.MotorRun) bool {
-		p := r.Status.PendingInput
+		p := r.Status.Pending()
 		return p != nil && p.Kind == v1alpha1.InputApproval && p.Action != nil && strings.Contains(p.Action.Arguments, command)
 	})
 	wantCondition(t, now, v1alpha1.ConditionAwaitingInput, "True", v1alpha1.ReasonApproval)
 	if now.Status.Phase != v1alpha1.PhaseAwaitingApproval {
 		t.Errorf("phase %s", now.Status.Phase)
 	}
-	return *now.Status.PendingInput
+	return *now.Status.Pending()
 }
 
 func decisionPatch(t *testing.T, id string, decision v1alpha1.Decision, digest string) client.Patch {

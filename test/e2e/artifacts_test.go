@@ -49,12 +49,12 @@ func TestArtifactsAreKeptAndGivenToALaterRun(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "artifacts", func(r *v1alpha1.MotorRun) { r.Spec.Tools = append(r.Spec.Tools, toolapi.ToolSaveArtifact) })
 	asked := awaitRun(t, run, soon, "its artifacts at the pause", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.PendingInput != nil && len(r.Status.Artifacts) > 0
+		return r.Status.Pending() != nil && len(r.Status.Artifacts) > 0
 	})
 	if a := artifact(asked.Status.Artifacts, "artifacts/one.txt"); a == nil || a.Size != 4 || a.ConfigMapName == "" {
 		t.Errorf("at the pause there is %+v", asked.Status.Artifacts)
 	}
-	respond(t, run, asked.Status.PendingInput.ID, "yes")
+	respond(t, run, asked.Status.Pending().ID, "yes")
 	done := wantCompleted(t, run, soon)
 	if got := codesOf(wantWholeJournal(t, done)); !slices.Equal(got, []string{"", "", toolapi.CodeSecretFound, "", ""}) {
 		t.Errorf("codes %q", got)

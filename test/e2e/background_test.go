@@ -55,7 +55,7 @@ func TestASuspendedRunHasNothingInItsBackground(t *testing.T) {
 		t.Errorf("while the run was suspended, %s ticks became %s", before, after)
 	}
 	resume(t, run)
-	respond(t, run, asked.Status.PendingInput.ID, "yes")
+	respond(t, run, asked.Status.Pending().ID, "yes")
 	done := wantCompleted(t, run, soon)
 	if s := done.Status.Result.Summary; !strings.Contains(s, "yes") || !strings.Contains(s, "does not run any more: it was ended when the run was suspended") {
 		t.Errorf("the model was told %q", s)
@@ -78,7 +78,7 @@ func TestASuspendedRunHasNoProgramsOfMCPServers(t *testing.T) {
 	// It is written to every 50 ms.
 	inSandbox(t, asked, "for i in $(seq 60); do a=$("+size+"); sleep 1; [ $("+size+") = $a ] && exit 0; done; exit 1")
 	resume(t, run)
-	respond(t, run, asked.Status.PendingInput.ID, "yes")
+	respond(t, run, asked.Status.Pending().ID, "yes")
 	done := wantCompleted(t, run, soon)
 	if s := done.Status.Result.Summary; !strings.Contains(s, "the MCP server beats was ended when the run was suspended") || !strings.Contains(s, "counted 1\n") {
 		t.Errorf("the model was told %q", s)
@@ -124,7 +124,7 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	awaitProgram(t, run, v1alpha1.ProgramRunning)
 	deleteSandbox(t, run)
 	asked := wantRetryQuestion(t, run, 1)
-	if q := asked.Status.PendingInput.Question; !strings.Contains(q, "bash") || !strings.Contains(q, "touch started") {
+	if q := asked.Status.Pending().Question; !strings.Contains(q, "bash") || !strings.Contains(q, "touch started") {
 		t.Errorf("the question does not say what was lost: %s", q)
 	}
 	if f := attemptAt(t, asked, 0).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxLost {
@@ -132,9 +132,9 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	}
 	retry(t, run, 1, "")
 	again := awaitRun(t, run, soon, "the question of another attempt", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.PendingInput != nil && r.Status.PendingInput.Kind == v1alpha1.InputQuestion && strings.HasPrefix(r.Status.PendingInput.ID, "a1-")
+		return r.Status.Pending() != nil && r.Status.Pending().Kind == v1alpha1.InputQuestion && strings.HasPrefix(r.Status.Pending().ID, "a1-")
 	})
-	respond(t, run, again.Status.PendingInput.ID, "yes")
+	respond(t, run, again.Status.Pending().ID, "yes")
 	done := wantCompleted(t, run, soon)
 	if c := attemptAt(t, done, 1); c.Cause != v1alpha1.CauseRetry || !strings.Contains(c.RecoveryContext, "bash") {
 		t.Errorf("the second attempt is %+v", c)

@@ -49,8 +49,8 @@ func TestCancelEndsARunWithinSecondsInAnyPhase(t *testing.T) {
 			cancel(t, run)
 			ended := wantEnd(t, run, cancelWithin, v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled)
 			podIsGone(t, run, cancelWithin)
-			if ended.Status.PendingInput != nil {
-				t.Errorf("a cancelled run still waits for %+v", ended.Status.PendingInput)
+			if ended.Status.Pending() != nil {
+				t.Errorf("a cancelled run still waits for %+v", ended.Status.Pending())
 			}
 			wantCondition(t, ended, v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded)
 		})

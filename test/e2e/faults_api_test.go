@@ -35,7 +35,7 @@ func TestFaultAPIServerIsAway(t *testing.T) {
 	back := time.Now()
 	t.Logf("the API server was away for %s", back.Sub(away).Round(100*time.Millisecond))
 	// Its admission policies know the kinds of CustomResourceDefinitions only a moment after it answers.
-	change := client.RawPatch(types.JSONPatchType, []byte(respondPatch(t, asked.Status.PendingInput.ID, "after")))
+	change := client.RawPatch(types.JSONPatchType, []byte(respondPatch(t, asked.Status.Pending().ID, "after")))
 	must(t, wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, soon, true, func(ctx context.Context) (bool, error) {
 		return suite.client.Patch(ctx, asking.DeepCopy(), change) == nil, nil
 	}))
@@ -79,7 +79,7 @@ func TestFaultWatchesEndAndAreLate(t *testing.T) {
 	}
 	asking := startRun(t, "ask-between")
 	asked := awaitQuestion(t, asking)
-	respond(t, asking, asked.Status.PendingInput.ID, "after")
+	respond(t, asking, asked.Status.Pending().ID, "after")
 	cancelled := startRun(t, "sleep")
 	awaitCommand(t, cancelled)
 	cancel(t, cancelled)

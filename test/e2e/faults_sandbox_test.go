@@ -58,10 +58,10 @@ func end(t *testing.T, run *v1alpha1.MotorRun, signal string) {
 func awaitUnknown(t *testing.T, run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
 	t.Helper()
 	asked := awaitRun(t, run, soon, "a question about a call of unknown outcome", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.PendingInput != nil && r.Status.PendingInput.Kind == v1alpha1.InputOutcomeUnknown
+		return r.Status.Pending() != nil && r.Status.Pending().Kind == v1alpha1.InputOutcomeUnknown
 	})
 	wantCondition(t, asked, v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, v1alpha1.ReasonOutcomeUnknown)
-	p := asked.Status.PendingInput
+	p := asked.Status.Pending()
 	if !strings.Contains(p.Question, "bash") || len(p.Options) != 3 {
 		t.Errorf("the question is %+v", p)
 	}
@@ -157,12 +157,12 @@ func TestFaultToolServerKeepsCrashing(t *testing.T) {
 	}
 	signalPod(t, sandboxPod(t, run), "KILL")
 	again := awaitRun(t, run, soon, "another attempt", func(r *v1alpha1.MotorRun) bool {
-		return len(r.Status.Attempts) == 2 && r.Status.PendingInput != nil && r.Status.PendingInput.ID != asked.Status.PendingInput.ID
+		return len(r.Status.Attempts) == 2 && r.Status.Pending() != nil && r.Status.Pending().ID != asked.Status.Pending().ID
 	})
 	if f := attemptAt(t, again, 0).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxCrashed || f.Category != v1alpha1.CategoryInfraFailure {
 		t.Errorf("the first attempt failed with %+v", f)
 	}
-	respond(t, run, again.Status.PendingInput.ID, "red")
+	respond(t, run, again.Status.Pending().ID, "red")
 	wantCompleted(t, run, soon)
 	podIsGone(t, run, soon)
 }
@@ -173,9 +173,9 @@ func TestFaultSandboxRunsOutOfMemoryInACall(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "oom", counted(t), withResources(v1alpha1.SandboxResources{Memory: quantity("128Mi")}))
 	now := awaitRun(t, run, 2*soon, "its end or a question", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.PendingInput != nil || isTrue(r, v1alpha1.ConditionFinished)
+		return r.Status.Pending() != nil || isTrue(r, v1alpha1.ConditionFinished)
 	})
-	if now.Status.PendingInput != nil {
+	if now.Status.Pending() != nil {
 		respond(t, run, awaitUnknown(t, run).ID, v1alpha1.UnknownSkip)
 	}
 	wantWholeJournal(t, wantCompleted(t, run, soon))
@@ -213,7 +213,7 @@ func TestFaultAnotherWriterIsInTheWay(t *testing.T) {
 	must(t, wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, soon, true, func(context.Context) (bool, error) {
 		return writes.Load() >= before+20, nil
 	}))
-	respond(t, run, asked.Status.PendingInput.ID, "after")
+	respond(t, run, asked.Status.Pending().ID, "after")
 	done := wantCompleted(t, run, 2*soon)
 	stop()
 	<-ended

@@ -17,7 +17,7 @@ func TestAQuestionThatNobodyAnswersEndsTheRun(t *testing.T) {
 	run := startRun(t, "ask", withLimits(v1alpha1.RunLimits{InputDeadlineSeconds: 15}))
 	asked := awaitQuestion(t, run)
 	ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, v1alpha1.ReasonUserResponseTimeout)
-	if late := ended.Status.CompletionTime.Sub(asked.Status.PendingInput.ExpirationTime.Time); late < 0 || late > 30*time.Second {
+	if late := ended.Status.CompletionTime.Sub(asked.Status.Pending().ExpirationTime.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for the answer was over", late)
 	}
 	f := attemptAt(t, ended, 0).Failure
@@ -50,7 +50,7 @@ func TestWaitingForAPersonTakesNoTimeOfTheRun(t *testing.T) {
 	case <-time.After(time.Until(asked.CreationTimestamp.Add(limit + 2*time.Second))):
 	case <-t.Context().Done():
 	}
-	respond(t, run, asked.Status.PendingInput.ID, "after")
+	respond(t, run, asked.Status.Pending().ID, "after")
 	done := wantCompleted(t, run, soon)
 	if done.Status.Result.Summary != "before\nafter" {
 		t.Errorf("summary %q: the files of before the question must be there after it", done.Status.Result.Summary)

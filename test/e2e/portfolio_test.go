@@ -58,7 +58,7 @@ func TestThePortfolioSampleComesToWhatItsDataSays(t *testing.T) {
 			wantPortfolioQuestion(t, asked)
 			wantColumns(t, ns, "AwaitingInput")
 
-			kind, text := tt.patch(t, asked.Status.PendingInput.ID, tt.answer)
+			kind, text := tt.patch(t, asked.Status.Pending().ID, tt.answer)
 			kubectl(t, "-n", ns, "patch", "motorrun", "portfolio", "--type="+kind, "-p", text)
 			kubectl(t, "-n", ns, "wait", "--for=condition=Succeeded", "--timeout=240s", "motorrun/portfolio")
 
@@ -76,7 +76,7 @@ func TestThePortfolioSampleComesToWhatItsDataSays(t *testing.T) {
 
 func wantPortfolioQuestion(t *testing.T, run *v1alpha1.MotorRun) {
 	t.Helper()
-	p := run.Status.PendingInput
+	p := run.Status.Pending()
 	want := v1alpha1.PendingInput{
 		ID: p.ID, Kind: v1alpha1.InputQuestion, Title: p.Title, Question: p.Question,
 		Options: []string{"use the last known price", "skip it", "stop"}, Default: "skip it",
@@ -169,8 +169,8 @@ func wantPortfolioConditions(t *testing.T, run *v1alpha1.MotorRun) {
 	if c := condition(run, v1alpha1.ConditionUserNamespace); c.Status == "absent" {
 		t.Error("nothing says whether the sandbox had a user namespace of its own")
 	}
-	if run.Status.ObservedGeneration != run.Generation || run.Status.PendingInput != nil {
-		t.Errorf("the status speaks of generation %d of %d and waits for %v", run.Status.ObservedGeneration, run.Generation, run.Status.PendingInput)
+	if run.Status.ObservedGeneration != run.Generation || run.Status.Pending() != nil {
+		t.Errorf("the status speaks of generation %d of %d and waits for %v", run.Status.ObservedGeneration, run.Generation, run.Status.Pending())
 	}
 }
 

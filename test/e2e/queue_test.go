@@ -44,11 +44,11 @@ func TestRunsWaitForTheirTurn(t *testing.T) {
 	cancel(t, leaver)
 	wantEnd(t, leaver, cancelWithin, v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled)
 
-	respond(t, holder, holder.Status.PendingInput.ID, "red")
+	respond(t, holder, holder.Status.Pending().ID, "red")
 	wantCompleted(t, holder, soon)
 	asked := awaitQuestion(t, urgent)
 	wantQueued(t, older)
-	respond(t, urgent, asked.Status.PendingInput.ID, "blue")
+	respond(t, urgent, asked.Status.Pending().ID, "blue")
 	wantCompleted(t, urgent, soon)
 	done := wantCompleted(t, older, soon)
 	if done.Status.Paused.StartTime != nil {
@@ -84,7 +84,7 @@ func TestARunThatFindsNoPlaceIsRejected(t *testing.T) {
 	if m := condition(&rejected, v1alpha1.ConditionAccepted).Message; !strings.Contains(m, holder.Name) {
 		t.Errorf("the message does not say who has the place: %s", m)
 	}
-	respond(t, holder, holder.Status.PendingInput.ID, "red")
+	respond(t, holder, holder.Status.Pending().ID, "red")
 	wantCompleted(t, holder, soon)
 	wantCompleted(t, startRun(t, "answer", inNamespace(ns)), soon)
 }

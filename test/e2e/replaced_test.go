@@ -51,15 +51,15 @@ func TestASandboxThatIsTakenAwayIsReplaced(t *testing.T) {
 			asked := awaitQuestion(t, run)
 			take(t, run)
 			again := awaitRun(t, run, soon, "the question of another attempt", func(r *v1alpha1.MotorRun) bool {
-				return r.Status.PendingInput != nil && r.Status.PendingInput.ID != asked.Status.PendingInput.ID
+				return r.Status.Pending() != nil && r.Status.Pending().ID != asked.Status.Pending().ID
 			})
-			if p := again.Status.PendingInput; p.Kind != v1alpha1.InputQuestion || !strings.HasPrefix(p.ID, "a1-") {
+			if p := again.Status.Pending(); p.Kind != v1alpha1.InputQuestion || !strings.HasPrefix(p.ID, "a1-") {
 				t.Errorf("the run waits for %+v", p)
 			}
 			if again.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID {
 				t.Error("the attempt has the Pod of the one before")
 			}
-			respond(t, run, again.Status.PendingInput.ID, "after")
+			respond(t, run, again.Status.Pending().ID, "after")
 			done := wantCompleted(t, run, soon)
 			// The workspace was empty again.
 			if done.Status.Result.Summary != "before\nafter" {
@@ -100,7 +100,7 @@ func TestACallThatWasLostWithItsSandbox(t *testing.T) {
 			[]func(*v1alpha1.MotorRun){withAttempts(2)},
 			func(t *testing.T, run *v1alpha1.MotorRun) {
 				asked := wantRetryQuestion(t, run, 1)
-				if p := asked.Status.PendingInput; !strings.Contains(p.Question, "bash") {
+				if p := asked.Status.Pending(); !strings.Contains(p.Question, "bash") {
 					t.Errorf("the question does not say which call was lost: %s", p.Question)
 				}
 				podIsGone(t, run, soon)

@@ -81,7 +81,7 @@ func TestRunsSurviveATimeWithoutManagers(t *testing.T) {
 
 	// Meanwhile the tool call ends, of which nobody learns, and somebody answers.
 	inSandbox(t, s.acting, "until grep -q second /workspace/effects; do sleep 0.05; done")
-	respond(t, awaiting, asked.Status.PendingInput.ID, "after")
+	respond(t, awaiting, asked.Status.Pending().ID, "after")
 	bringBack()
 	back := time.Now()
 

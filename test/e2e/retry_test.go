@@ -30,10 +30,10 @@ func retry(t *testing.T, run *v1alpha1.MotorRun, attempt int32, guidance string)
 func wantRetryQuestion(t *testing.T, run *v1alpha1.MotorRun, attempt int32) *v1alpha1.MotorRun {
 	t.Helper()
 	asked := awaitRun(t, run, soon, "the question whether to try again", func(r *v1alpha1.MotorRun) bool {
-		p := r.Status.PendingInput
+		p := r.Status.Pending()
 		return p != nil && p.Kind == v1alpha1.InputRetry && p.Attempt != nil && *p.Attempt == attempt
 	})
-	p := asked.Status.PendingInput
+	p := asked.Status.Pending()
 	if p.ID != fmt.Sprintf("retry-%d", attempt) || p.Question == "" || p.ExpirationTime.IsZero() {
 		t.Errorf("the run waits for %+v", p)
 	}
@@ -91,11 +91,11 @@ func TestARetryThatNobodyAsksForEndsTheRun(t *testing.T) {
 	asked := wantRetryQuestion(t, run, 1)
 	ended := awaitEnd(t, run, soon)
 	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, failureAt(t, asked, 0).Reason)
-	if late := ended.Status.CompletionTime.Sub(asked.Status.PendingInput.ExpirationTime.Time); late < 0 || late > 30*time.Second {
+	if late := ended.Status.CompletionTime.Sub(asked.Status.Pending().ExpirationTime.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for a retry was over", late)
 	}
-	if len(ended.Status.Attempts) != 1 || ended.Status.PendingInput != nil {
-		t.Errorf("it has %d attempts and waits for %+v", len(ended.Status.Attempts), ended.Status.PendingInput)
+	if len(ended.Status.Attempts) != 1 || ended.Status.Pending() != nil {
+		t.Errorf("it has %d attempts and waits for %+v", len(ended.Status.Attempts), ended.Status.Pending())
 	}
 	podIsGone(t, run, soon)
 }

@@ -158,7 +158,7 @@ func wantEnd(t *testing.T, run *v1alpha1.MotorRun, within time.Duration, phase v
 func awaitQuestion(t *testing.T, run *v1alpha1.MotorRun) *v1alpha1.MotorRun {
 	t.Helper()
 	return awaitRun(t, run, soon, "a question", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.PendingInput != nil && isTrue(r, v1alpha1.ConditionAwaitingInput)
+		return r.Status.Pending() != nil && isTrue(r, v1alpha1.ConditionAwaitingInput)
 	})
 }
 

@@ -220,7 +220,7 @@ proxy=${HTTPS_PROXY#*@}
 echo "$(tunnel -x http://$proxy https://allowed.test/)"
 echo "$(tunnel -x http://motor:wrong@$proxy https://allowed.test/)"`))
 	wantSaid(t, wantCompleted(t, second, 2*soon), 0, "403 000", "407 000", "407 000")
-	respond(t, asked, asked.Status.PendingInput.ID, "yes")
+	respond(t, asked, asked.Status.Pending().ID, "yes")
 	done := wantCompleted(t, first, soon)
 	wantSaid(t, done, 1, "200 200")
 	wantNothingElseLeft(t)
@@ -240,7 +240,7 @@ func TestSecurityDomainRequest(t *testing.T) {
 			})
 			asked := awaitQuestion(t, run)
 			wantCondition(t, asked, v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, v1alpha1.ReasonDomainRequest)
-			if p := asked.Status.PendingInput; p.Kind != v1alpha1.InputDomainRequest || p.Domain != "allowed.test" {
+			if p := asked.Status.Pending(); p.Kind != v1alpha1.InputDomainRequest || p.Domain != "allowed.test" {
 				t.Errorf("it waits for %+v", p)
 			}
 			decide(t, asked, decision)
@@ -298,7 +298,7 @@ func TestSecurityFirstDomainIsRequested(t *testing.T) {
 
 func decide(t *testing.T, run *v1alpha1.MotorRun, decision v1alpha1.Decision) {
 	t.Helper()
-	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/responses/-","value":{"id":%q,"decision":%q}}]`, run.Status.PendingInput.ID, decision))
+	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/responses/-","value":{"id":%q,"decision":%q}}]`, run.Status.Pending().ID, decision))
 }
 
 func TestSecurityRevocationClosesTunnels(t *testing.T) {
@@ -330,9 +330,9 @@ func TestSecurityProxiesAreDown(t *testing.T) {
 	wantSaid(t, asked, 0, "200 200")
 	scaleProxy(t, 0)
 	before := world.net.Cable.Count(func(internet.Packet) bool { return true })
-	respond(t, asked, asked.Status.PendingInput.ID, "yes")
+	respond(t, asked, asked.Status.Pending().ID, "yes")
 	// The loop waits for its way out before it makes the call.
-	awaitRun(t, run, soon, "the answer", func(r *v1alpha1.MotorRun) bool { return r.Status.PendingInput == nil })
+	awaitRun(t, run, soon, "the answer", func(r *v1alpha1.MotorRun) bool { return r.Status.Pending() == nil })
 	if n := world.net.Cable.Count(func(internet.Packet) bool { return true }); n != before {
 		t.Errorf("%d packets left the cluster without a proxy", n-before)
 	}

@@ -137,9 +137,9 @@ func wantHarmless(t *testing.T, run *v1alpha1.MotorRun, attack injection) {
 	if attack.want == asksApproval || attack.want == asksPerson {
 		kind := map[string]v1alpha1.InputKind{asksApproval: v1alpha1.InputApproval, asksPerson: v1alpha1.InputDomainRequest}[attack.want]
 		asked := awaitRun(t, run, 2*soon, "a person being asked", func(r *v1alpha1.MotorRun) bool {
-			return r.Status.PendingInput != nil && r.Status.PendingInput.Kind == kind
+			return r.Status.Pending() != nil && r.Status.Pending().Kind == kind
 		})
-		p := asked.Status.PendingInput
+		p := asked.Status.Pending()
 		digest := ""
 		if p.Action != nil {
 			digest = p.Action.ArgsDigest

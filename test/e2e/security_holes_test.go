@@ -67,9 +67,9 @@ func TestSecurityAHoleEndsWhatWentThroughIt(t *testing.T) {
 	heard := map[string]int{}
 	for word, run := range map[string]*v1alpha1.MotorRun{"background": waits, "foreground": works} {
 		asked := awaitRun(t, run, 2*soon, "a question after the loss of a wall", func(r *v1alpha1.MotorRun) bool {
-			return r.Status.PendingInput != nil && r.Status.Sandbox.IsolationLossTime != nil
+			return r.Status.Pending() != nil && r.Status.Sandbox.IsolationLossTime != nil
 		})
-		respond(t, asked, asked.Status.PendingInput.ID, "yes")
+		respond(t, asked, asked.Status.Pending().ID, "yes")
 		awaitRun(t, run, 2*soon, "isolation proved again", func(r *v1alpha1.MotorRun) bool {
 			return condition(r, v1alpha1.ConditionIsolationVerified).Status == metav1.ConditionTrue
 		})

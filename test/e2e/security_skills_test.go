@@ -110,7 +110,7 @@ func TestSecuritySkillNeedsADomain(t *testing.T) {
 	approved(t, ns, "rates")
 	run := startSkillRun(t, ns, "skill-moved", "rates")
 	asked := awaitQuestion(t, run)
-	if p := asked.Status.PendingInput; p.Kind != v1alpha1.InputDomainRequest || p.Domain != "sub.wild.test:80" {
+	if p := asked.Status.Pending(); p.Kind != v1alpha1.InputDomainRequest || p.Domain != "sub.wild.test:80" {
 		t.Fatalf("the run asks %+v", p)
 	}
 	decide(t, asked, v1alpha1.DecisionAllowRun)

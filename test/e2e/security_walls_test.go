@@ -48,7 +48,7 @@ func TestSecurityPolicyIsDeleted(t *testing.T) {
 			lost := awaitRun(t, run, soon, "IsolationLost", func(r *v1alpha1.MotorRun) bool {
 				return condition(r, v1alpha1.ConditionIsolationVerified).Reason == v1alpha1.ReasonIsolationLost
 			})
-			respond(t, lost, lost.Status.PendingInput.ID, "yes")
+			respond(t, lost, lost.Status.Pending().ID, "yes")
 			done := wantCompleted(t, run, 2*soon)
 			wantSaid(t, done, 1, "200 200")
 			wantCondition(t, done, v1alpha1.ConditionIsolationVerified, metav1.ConditionTrue, v1alpha1.ReasonIsolationVerified)

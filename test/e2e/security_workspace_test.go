@@ -106,7 +106,7 @@ func TestSecurityWorkspaceOnAVolume(t *testing.T) {
 	}
 	wantClaimClosed(t, mallory, &pvc)
 
-	respond(t, asked, asked.Status.PendingInput.ID, "go on")
+	respond(t, asked, asked.Status.Pending().ID, "go on")
 	ended := wantCompleted(t, run, soon)
 	if outputs := said(t, ended); !strings.Contains(outputs[len(outputs)-1], "written") {
 		t.Errorf("after there was room again: %q", outputs)

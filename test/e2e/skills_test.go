@@ -312,7 +312,7 @@ func TestSkillIsNotBlamed(t *testing.T) {
 	before := approved(t, ns, "sales-report")
 	run := startSkillRun(t, ns, "skill-retry", "sales-report", withInputs("file", "sales.csv"), func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 2 })
 	awaitRun(t, run, soon, "the end of its first attempt", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.PendingInput != nil && r.Status.PendingInput.Kind == v1alpha1.InputRetry
+		return r.Status.Pending() != nil && r.Status.Pending().Kind == v1alpha1.InputRetry
 	})
 	patch(t, run, types.JSONPatchType, `[{"op":"add","path":"/spec/retries/-","value":{"attempt":1,"guidance":"The service may be down for a moment: try again."}}]`)
 	done := wantCompleted(t, run, soon)

@@ -85,7 +85,7 @@ func TestNobodyElseWritesWhatTheOperatorTrusts(t *testing.T) {
 			t.Errorf("%s: not refused with %q: %v\n%s", name, tt.want, err, stderr)
 		}
 	}
-	respond(t, run, run.Status.PendingInput.ID, "red")
+	respond(t, run, run.Status.Pending().ID, "red")
 	wantCompleted(t, run, soon)
 }
 

@@ -34,7 +34,7 @@ type Run struct {
 	Bounds []v1alpha1.Domain
 	// Classes are the StorageClasses that the namespace allows the workspaces of its runs.
 	Classes []string
-	// Concluded is true if the run goes on, as far as the pass knows: status.pendingInput is up to date.
+	// Concluded is true if the run goes on, as far as the pass knows: status.pendingInputs is up to date.
 	Concluded bool
 	// Domains are the domains that the run may reach now, LeftOut those that it asks for and does not get.
 	Domains, LeftOut []v1alpha1.Domain

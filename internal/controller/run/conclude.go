@@ -45,8 +45,8 @@ func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 		runpolicy.Fail(&s.Run.Status, d.Failure, d.FinishedAt)
 	}
 	s.Concluded = true
-	if s.Run.Status.PendingInput = s.Progress.Pending; d.Retry != nil {
-		s.Run.Status.PendingInput = d.Retry
+	if s.Run.Status.PendingInputs = v1alpha1.PendingList(s.Progress.Pending); d.Retry != nil {
+		s.Run.Status.PendingInputs = v1alpha1.PendingList(d.Retry)
 	}
 	showModel(s)
 	showRetries(s)
@@ -73,7 +73,7 @@ func (r *Reconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) err
 		end(s, e)
 		return nil
 	}
-	st.Ending, st.PendingInput = runpolicy.EndingOf(o, e, s.Now), nil
+	st.Ending, st.PendingInputs = runpolicy.EndingOf(o, e, s.Now), nil
 	s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
 	s.Message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
 	wakeForDeadline(s, until)
@@ -107,7 +107,7 @@ func end(s *pass.Run, e *runpolicy.End) {
 	}
 	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, pass.MaxMessage)
 	st.CompletionTime = new(metav1.NewTime(s.Now))
-	st.PendingInput, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
+	st.PendingInputs, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.Now)
 	st.Result = result(s, e)
 	st.Ending = nil

@@ -110,7 +110,7 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 }
 
 func approvalShown(run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
-	if p := run.Status.PendingInput; p != nil && p.Kind == v1alpha1.InputApproval && p.Action != nil {
+	if p := run.Status.Pending(); p != nil && p.Kind == v1alpha1.InputApproval && p.Action != nil {
 		return p
 	}
 	return nil

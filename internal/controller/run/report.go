@@ -42,7 +42,7 @@ func showRetries(s *pass.Run) {
 	}
 	var message []string
 	if len(late) > 0 {
-		message = append(message, fmt.Sprintf("That attempt began without %s, so it is ignored. The next attempt is in status.pendingInput.attempt.",
+		message = append(message, fmt.Sprintf("That attempt began without %s, so it is ignored. The next attempt is in status.pendingInputs[].attempt.",
 			strings.Join(late, ", ")))
 	}
 	if len(over) > 0 {
@@ -156,7 +156,7 @@ func statusReason(s *pass.Run) string {
 
 // awaited returns the input of a person that the run waits for, nil if it does not wait.
 func awaited(s *pass.Run) *v1alpha1.PendingInput {
-	p := s.Run.Status.PendingInput
+	p := s.Run.Status.Pending()
 	if runpolicy.Answered(s.Run, p) {
 		return nil
 	}
@@ -203,7 +203,7 @@ func statusMessage(s *pass.Run) string {
 // showAwaitingInput shows whether the run waits for a person, and for what. It runs after the steps that put an answer into effect.
 func showAwaitingInput(s *pass.Run) {
 	st := &s.Run.Status
-	pending := st.PendingInput
+	pending := st.Pending()
 	if pending != nil {
 		pending.Answered = pending.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.Run, s.Progress, s.Bounds)
 	}
@@ -273,7 +273,7 @@ func showResponses(s *pass.Run) {
 		s.Set(v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, v1alpha1.ReasonResponsesValid, "Every response answers something that was asked.")
 		return
 	}
-	message := fmt.Sprintf("Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInput.id.", strings.Join(unknown, ", "))
+	message := fmt.Sprintf("Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInputs[].id.", strings.Join(unknown, ", "))
 	if slices.ContainsFunc(s.Run.Spec.Responses, func(r v1alpha1.Response) bool { return strings.HasPrefix(r.ID, "retry-") }) {
 		message += " Another attempt is asked for in spec.retries."
 	}

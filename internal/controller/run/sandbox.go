@@ -67,7 +67,7 @@ func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 
 // standsStill reports whether the run needs no sandbox that it does not have.
 func standsStill(run *v1alpha1.MotorRun) bool {
-	p := run.Status.PendingInput
+	p := run.Status.Pending()
 	return run.Spec.Suspend || p != nil && p.Kind == v1alpha1.InputRetry
 }
 

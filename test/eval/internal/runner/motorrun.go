@@ -27,7 +27,7 @@ type motorRun struct {
 	Status struct {
 		Conditions []struct{ Type, Status, Reason, Message string } `json:"conditions"`
 		Steps      int                                              `json:"steps"`
-		Pending    *pendingInput                                    `json:"pendingInput"`
+		Pending    []pendingInput                                   `json:"pendingInputs"`
 		Sandbox    *struct{ PodName string }                        `json:"sandbox"`
 		Result     *result                                          `json:"result"`
 	} `json:"status"`

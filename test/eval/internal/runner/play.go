@@ -61,9 +61,12 @@ func (p player) play(ctx context.Context) (played, error) {
 		if got.run.finished() {
 			return got, nil
 		}
-		if pending := got.run.Status.Pending; pending != nil && !replied[pending.ID] {
+		for _, pending := range got.run.Status.Pending {
+			if replied[pending.ID] {
+				continue
+			}
 			reply := p.task.Persona.Reply(pending.question())
-			if err := p.reply(ctx, *pending, reply); err != nil {
+			if err := p.reply(ctx, pending, reply); err != nil {
 				return got, err
 			}
 			replied[pending.ID] = true

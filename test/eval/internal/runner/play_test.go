@@ -69,8 +69,8 @@ const (
 
 func TestThePersonAnswersOnce(t *testing.T) {
 	t.Parallel()
-	question := running + `,"pendingInput":{"id":"q1","kind":"Question","question":"Which?","options":["a","b"]}}`
-	approval := running + `,"pendingInput":{"id":"q2","kind":"Approval","question":"May I?","action":{"tool":"bash","arguments":"{}","argsDigest":"sha256:1"}}}`
+	question := running + `,"pendingInputs":[{"id":"q1","kind":"Question","question":"Which?","options":["a","b"]}]}`
+	approval := running + `,"pendingInputs":[{"id":"q2","kind":"Approval","question":"May I?","action":{"tool":"bash","arguments":"{}","argsDigest":"sha256:1"}}]}`
 	s := &stage{statuses: []string{running + "}", question, question, approval, ended}, files: tree.Tree{"a": []byte("1")}}
 	got, err := player{objects: s, task: subject(t), poll: time.Millisecond, within: time.Minute}.play(t.Context())
 	if err != nil || len(got.asked) != 2 || got.run.Status.Steps != 3 || string(got.sandbox["a"]) != "1" {
@@ -99,7 +99,7 @@ func TestARunThatDoesNotEndIsCancelled(t *testing.T) {
 
 func TestAPersonWhoMayNotAnswer(t *testing.T) {
 	t.Parallel()
-	s := &stage{statuses: []string{running + `,"pendingInput":{"id":"q1","kind":"Question","question":"Which?"}}`}, refuse: true}
+	s := &stage{statuses: []string{running + `,"pendingInputs":[{"id":"q1","kind":"Question","question":"Which?"}]}`}, refuse: true}
 	if _, err := (player{objects: s, task: subject(t), poll: time.Millisecond, within: time.Minute}).play(t.Context()); err == nil || !strings.Contains(err.Error(), "forbidden") {
 		t.Errorf("%v", err)
 	}
