@@ -31,8 +31,6 @@ const (
 	ConditionAwaitingInput = "AwaitingInput"
 	// ConditionResponsesValid is False when an entry of spec.responses answers nothing that was asked.
 	ConditionResponsesValid = "ResponsesValid"
-	// ConditionRetriesValid is False when an entry of spec.retries cannot start an attempt any more.
-	ConditionRetriesValid = "RetriesValid"
 	// ConditionSuspended is True while spec.suspend keeps the run from going on.
 	ConditionSuspended = "Suspended"
 	// ConditionSucceeded is Unknown until the run ends, then True or False for ever.

@@ -146,7 +146,7 @@ const (
 )
 
 // Decision is what a person decided.
-// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Deny
+// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Deny;Retry;Skip;Done;Stop
 type Decision string
 
 const (
@@ -161,12 +161,21 @@ const (
 	DecisionApproveRun Decision = "ApproveRun"
 	// DecisionDeny does not allow it.
 	DecisionDeny Decision = "Deny"
+	// DecisionRetry has a call of unknown outcome made again, or starts another attempt.
+	DecisionRetry Decision = "Retry"
+	// DecisionSkip goes on without a call of unknown outcome. The model is told that it may or may not have taken effect.
+	DecisionSkip Decision = "Skip"
+	// DecisionDone goes on as if a call of unknown outcome had succeeded.
+	DecisionDone Decision = "Done"
+	// DecisionStop ends the run with the attempt that failed.
+	DecisionStop Decision = "Stop"
 )
 
 // Response answers one question.
 // +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
 // +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['ApproveOnce', 'ApproveRun', 'Deny'] : !has(self.decision) || !(self.decision in ['ApproveOnce', 'ApproveRun'])",message="ApproveOnce and ApproveRun need digest, and digest goes with these and Deny only"
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.guidance) && !has(self.addDomains) || has(self.decision) && self.decision == 'Retry'",message="guidance and addDomains go with the decision Retry"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
 	// id of the question: status.pendingInputs[].id.
@@ -179,8 +188,8 @@ type Response struct {
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional
 	Answer string `json:"answer,omitempty"`
-	// decision about what status.pendingInputs of kind DomainRequest or Approval asks for. It needs the verb approve on the run, an
-	// answer needs the verb respond.
+	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
+	// the run. The others, and answers, need the verb respond.
 	// +optional
 	Decision Decision `json:"decision,omitempty"`
 	// reason of a decision. The model is told it as the words of the person.
@@ -193,6 +202,16 @@ type Response struct {
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// guidance tells the model of the next attempt what to do differently. It goes with the decision Retry about an attempt that failed.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Guidance string `json:"guidance,omitempty"`
+	// addDomains are hosts that the sandbox may reach from the next attempt on. They need the verb approve on the run.
+	// +kubebuilder:validation:MaxItems=12
+	// +listType=set
+	// +optional
+	AddDomains []Domain `json:"addDomains,omitempty"`
 	// respondedBy is who answered. Admission fills it in, where the cluster can, and refuses any other name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024

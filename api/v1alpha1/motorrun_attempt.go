@@ -27,7 +27,7 @@ type AttemptCause string
 const (
 	// CauseFirst: it is the first one.
 	CauseFirst AttemptCause = "First"
-	// CauseRetry: an entry of spec.retries asked for it.
+	// CauseRetry: a person decided Retry.
 	CauseRetry AttemptCause = "Retry"
 	// CauseInfrastructure: the operator made it by itself, because the one before was lost with its sandbox.
 	CauseInfrastructure AttemptCause = "Infrastructure"

@@ -277,26 +277,16 @@ type InputKind string
 const (
 	// InputQuestion is a question of the model's.
 	InputQuestion InputKind = "Question"
-	// InputOutcomeUnknown asks what to do about a tool call that was started and whose end was not seen. The answer is one of
-	// the Unknown… words; any other text means UnknownSkip and is given to the model.
+	// InputOutcomeUnknown asks what to do about a tool call that was started and whose end was not seen. It is answered with the decision
+	// Retry, Skip or Done.
 	InputOutcomeUnknown InputKind = "OutcomeUnknown"
 	// InputDomainRequest asks whether the sandbox may reach one more domain. It is answered with a decision.
 	InputDomainRequest InputKind = "DomainRequest"
 	// InputApproval asks whether a tool call may be made. It is answered with a decision and the digest of the call. No answer in
 	// time counts as Deny.
 	InputApproval InputKind = "Approval"
-	// InputRetry asks whether to try again after an attempt that failed. It is answered in spec.retries, or by spec.cancel.
+	// InputRetry asks whether to try again after an attempt that failed. It is answered with the decision Retry, with guidance, or Stop.
 	InputRetry InputKind = "Retry"
-)
-
-// The answers to a question of kind OutcomeUnknown.
-const (
-	// UnknownRetry: make the call again.
-	UnknownRetry = "retry"
-	// UnknownSkip: do not make it again, and tell the model that it may or may not have taken effect.
-	UnknownSkip = "skip"
-	// UnknownDone: it did take effect; go on as if it had succeeded.
-	UnknownDone = "done"
 )
 
 // Pending returns the first of the inputs that the run waits for, nil if there is none. The pointer is into the status.
@@ -317,7 +307,7 @@ func PendingList(p *PendingInput) []PendingInput {
 
 // PendingInput is what a run waits for.
 type PendingInput struct {
-	// id to answer to, in spec.responses[].id. Of kind Retry it is only a name: answer in spec.retries.
+	// id to answer to, in spec.responses[].id.
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	ID string `json:"id"`
@@ -352,7 +342,7 @@ type PendingInput struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	StepName string `json:"stepName,omitempty"`
-	// attempt that an entry in spec.retries would start, set for kind Retry.
+	// attempt that the decision Retry starts, set for kind Retry.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional

@@ -21,7 +21,7 @@ const (
 // +kubebuilder:validation:Enum=bash;code;read;write;edit;patch;list;glob;grep;fetch;search_web;save_artifact;ask_user;request_approval;request_domain;save_credential
 type ToolName string
 
-// MotorRunSpec is one task to carry out. Only responses, retries, suspend, ttlSecondsAfterFinished and cancel may change
+// MotorRunSpec is one task to carry out. Only responses, suspend, ttlSecondsAfterFinished and cancel may change
 // after creation, and origin of a copy.
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || has(self.task)",fieldPath=".task",reason=FieldValueRequired,message="an Agentic run needs a task"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || !has(self.code)",fieldPath=".code",reason=FieldValueForbidden,message="code is for Oneshot runs; in an Agentic run the model writes it"
@@ -185,7 +185,7 @@ type MotorRunSpec struct {
 	Accept *RunAcceptance `json:"accept,omitempty"`
 
 	// maxAttempts is how many attempts at the task there may be, the first one included. After an attempt that failed
-	// the run waits for an entry in retries, unless it was the last one. Attempts that the operator makes by itself,
+	// the run waits for a decision in responses, unless it was the last one. Attempts that the operator makes by itself,
 	// because the sandbox was lost, do not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
@@ -199,16 +199,6 @@ type MotorRunSpec struct {
 	// +default=0
 	// +optional
 	Priority int32 `json:"priority,omitempty"`
-
-	// retries start further attempts, each with a clean conversation in the same workspace. An entry can be added, never
-	// changed or removed.
-	// +kubebuilder:validation:MaxItems=9
-	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.attempt == o.attempt))",message="a retry cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/retries/-\",\"value\":{…}}]"
-	// +listType=map
-	// +listMapKey=attempt
-	// +default=[]
-	// +optional
-	Retries []Retry `json:"retries,omitempty"`
 
 	// suspend stops the run where it is, and starts it again from there when it is taken back. The sandbox stays. A
 	// run that is created suspended does not start. The time does not count for activeDeadlineSeconds.
@@ -230,7 +220,7 @@ type MotorRunSpec struct {
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// responses answer what the run asked in status.pendingInputs. An entry can be added, never changed or removed. The answers
-	// have 256 KiB together in JSON, with the guidance of retries.
+	// have 256 KiB together in JSON, with reasons and guidance.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.id == o.id))",message="a response cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/responses/-\",\"value\":{…}}]"
 	// +listType=map
@@ -348,32 +338,6 @@ type RunSandbox struct {
 	Resources SandboxResources `json:"resources,omitempty,omitzero"`
 }
 
-// Retry starts one further attempt.
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a retry cannot be changed"
-type Retry struct {
-	// attempt that this starts, counted from 0: the first retry is attempt 1. attempt of the pending input says which
-	// one the run waits for.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=9
-	// +required
-	Attempt int32 `json:"attempt"`
-	// guidance tells the model what to do differently.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	// +optional
-	Guidance string `json:"guidance,omitempty"`
-	// addDomains are hosts that the sandbox may reach from this attempt on. A client that adds them needs the verb approve on the run.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	AddDomains []Domain `json:"addDomains,omitempty"`
-	// requestedBy is who asked for it. Admission fills it in, where the cluster can, and refuses any other name.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	RequestedBy string `json:"requestedBy,omitempty"`
-}
-
 // MotorRun is one task, carried out in a sandbox of its own.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -393,7 +357,7 @@ type Retry struct {
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Purpose",type=string,priority=1,JSONPath=`.spec.code.purpose`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, r.id != p.id || p.kind == 'Retry' || (p.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : p.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(p.action.rule)) : has(r.answer))))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where action of the pending input has a rule) and digest, any other question with answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, r.id != p.id || (p.kind == 'Retry' ? has(r.decision) && r.decision in ['Retry', 'Stop'] : p.kind == 'OutcomeUnknown' ? has(r.decision) && r.decision in ['Retry', 'Skip', 'Done'] && !has(r.guidance) && !has(r.addDomains) : p.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : p.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(p.action.rule)) : has(r.answer))))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where action of the pending input has a rule) and digest, a call of unknown outcome with decision (Retry, Skip or Done), an attempt that failed with decision (Retry or Stop), and a question with answer"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, p.kind != 'Approval' || r.id != p.id || has(r.digest) && r.digest == p.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: action.argsDigest of the pending input"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
 type MotorRun struct {

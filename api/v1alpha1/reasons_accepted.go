@@ -266,22 +266,23 @@ const (
 	// Meaning: A tool call was started, and the tool server or sandbox ended before the end of the call was seen. Nothing else
 	// of the run happens until there is an answer.
 	//
-	// Do: Find out what the call did: status.pendingInputs[].question names it, and its step has the arguments. Answer retry to
-	// have it made again, done if it did its work, or skip to go on without it.
+	// Do: Find out what the call did: status.pendingInputs[].question names it, and its step has the arguments. Decide
+	// Retry to have it made again, Done if it did its work, or Skip to go on without it. It needs the verb respond.
 	ReasonOutcomeUnknown = "OutcomeUnknown"
 
 	// ReasonAttemptFailed is a reason of AwaitingInput=True.
 	//
 	// Meaning: An attempt failed. The sandbox and its files stay until status.pendingInputs[].expirationTime.
 	//
-	// Do: Add an entry to spec.retries, with the number of status.pendingInputs[].attempt and with guidance, or cancel the run.
+	// Do: Add a response with decision Retry and with guidance, or with decision Stop. It needs the verb respond or update,
+	// and addDomains the verb approve.
 	ReasonAttemptFailed = "AttemptFailed"
 
 	// ReasonBudgetExhausted is a reason of AwaitingInput=True.
 	//
 	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInputs[].expirationTime.
 	//
-	// Do: Add an entry to spec.retries, or cancel the run and create one with higher limits.
+	// Do: Add a response with decision Retry, or with decision Stop, and create a run with higher limits.
 	ReasonBudgetExhausted = "BudgetExhausted"
 
 	// ReasonAnswered is a reason of AwaitingInput=False.
@@ -306,7 +307,7 @@ const (
 	ReasonRunEnded = "RunEnded"
 )
 
-// Reasons of ResponsesValid and RetriesValid.
+// Reasons of ResponsesValid.
 const (
 	// ReasonResponsesValid is a reason of ResponsesValid=True.
 	//
@@ -321,27 +322,6 @@ const (
 	//
 	// Do: Add another entry with the id of status.pendingInputs[].id. The wrong entry stays and does no harm.
 	ReasonUnknownQuestion = "UnknownQuestion"
-
-	// ReasonRetriesValid is a reason of RetriesValid=True.
-	//
-	// Meaning: Every retry started an attempt, or can start one.
-	//
-	// Do: Nothing.
-	ReasonRetriesValid = "AllUsable"
-
-	// ReasonRetryTooLate is a reason of RetriesValid=False.
-	//
-	// Meaning: A retry names an attempt that began without it. It is ignored.
-	//
-	// Do: Add another entry with the number of status.pendingInputs[].attempt. The wrong entry stays and does no harm.
-	ReasonRetryTooLate = "AttemptBegan"
-
-	// ReasonRetryOverLimit is a reason of RetriesValid=False.
-	//
-	// Meaning: A retry names an attempt beyond spec.maxAttempts. It is ignored.
-	//
-	// Do: Create another run with a higher spec.maxAttempts.
-	ReasonRetryOverLimit = "OverMaxAttempts"
 )
 
 // Reasons of Suspended.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +87,7 @@ func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer,
 	}
 	if input.Kind == v1alpha1.InputOutcomeUnknown {
 		// Whether to make the call again is nothing to guess at.
-		return v1alpha1.UnknownSkip, "what the call did, nobody can tell", nil
+		return string(v1alpha1.DecisionSkip), "what the call did, nobody can tell", nil
 	}
 	if given != "" && first {
 		return given, "from DEMO_ANSWER", nil
@@ -100,14 +101,30 @@ func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer,
 	return "", "", fmt.Errorf("the run asked %q, which has no default: set DEMO_ANSWER, or start the demo on a terminal", clean(input.Question))
 }
 
-// respond answers the way kubectl patch --type=json does: a question in spec.responses, an attempt that failed with
-// guidance in spec.retries.
+// respond answers the way kubectl patch --type=json does. Another answer than one of the decisions about an attempt that failed is the guidance of a
+// further one, and about a call of unknown outcome the reason to go on without it.
 func respond(ctx context.Context, c client.Client, key client.ObjectKey, input *v1alpha1.PendingInput, answer string) error {
-	path, value := "/spec/responses/-", any(v1alpha1.Response{ID: input.ID, Answer: answer})
-	if input.Kind == v1alpha1.InputRetry && input.Attempt != nil {
-		path, value = "/spec/retries/-", v1alpha1.Retry{Attempt: *input.Attempt, Guidance: answer}
+	r := v1alpha1.Response{ID: input.ID}
+	isDecision := slices.Contains(input.Options, answer)
+	switch input.Kind {
+	case v1alpha1.InputRetry:
+		if r.Decision = v1alpha1.DecisionRetry; isDecision {
+			r.Decision = v1alpha1.Decision(answer)
+		} else {
+			r.Guidance = answer
+		}
+	case v1alpha1.InputOutcomeUnknown:
+		if r.Decision = v1alpha1.DecisionSkip; isDecision {
+			r.Decision = v1alpha1.Decision(answer)
+		} else {
+			r.Reason = answer
+		}
+	case v1alpha1.InputDomainRequest, v1alpha1.InputApproval:
+		r.Decision = v1alpha1.Decision(answer)
+	default:
+		r.Answer = answer
 	}
-	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": path, "value": value}})
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/responses/-", "value": r}})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func TestUnattended(t *testing.T) {
 		"nothing to go by":     {&v1alpha1.PendingInput{}, "", true, ""},
 		"given, but too late":  {&v1alpha1.PendingInput{}, "stop", false, ""},
 		"a retry":              {&v1alpha1.PendingInput{Kind: v1alpha1.InputRetry, Question: "It failed."}, "stop", true, ""},
-		"an unknown outcome":   {&v1alpha1.PendingInput{Kind: v1alpha1.InputOutcomeUnknown, Options: []string{"retry", "skip"}}, "retry", true, "skip"},
+		"an unknown outcome":   {&v1alpha1.PendingInput{Kind: v1alpha1.InputOutcomeUnknown, Options: []string{"Retry", "Skip"}}, "Retry", true, "Skip"},
 		"given without choice": {&v1alpha1.PendingInput{}, "stop", true, "stop"},
 	}
 	for name, tt := range tests {

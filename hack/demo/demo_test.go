@@ -127,7 +127,7 @@ func TestRetryIsAnsweredWithGuidance(t *testing.T) {
 	if err := d.answer(t.Context(), input, "use port 8080"); err != nil {
 		t.Fatal(err)
 	}
-	want := `application/json-patch+json portfolio [{"op":"add","path":"/spec/retries/-","value":{"attempt":1,"guidance":"use port 8080"}}]`
+	want := `application/json-patch+json portfolio [{"op":"add","path":"/spec/responses/-","value":{"id":"retry-1","decision":"Retry","guidance":"use port 8080"}}]`
 	if got := <-patches; got != want {
 		t.Errorf("patch %s, want %s", got, want)
 	}

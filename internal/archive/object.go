@@ -164,7 +164,7 @@ func sameRun(a, b []byte) bool {
 			return false
 		}
 		r.Labels, r.Annotations, r.OwnerReferences = nil, nil, nil
-		r.Spec.Responses, r.Spec.Retries = nil, nil
+		r.Spec.Responses = nil
 		r.Spec.Cancel, r.Spec.Suspend, r.Spec.TTLSecondsAfterFinished = false, false, nil
 		r.Spec.CancelledBy, r.Spec.SuspendedBy = "", ""
 	}

@@ -49,7 +49,7 @@ func TestSame(t *testing.T) {
 			r.OwnerReferences = []metav1.OwnerReference{{Name: "o"}}
 			r.Spec.Cancel, r.Spec.Suspend, r.Spec.TTLSecondsAfterFinished = true, true, new(int32)
 			r.Spec.Responses = []v1alpha1.Response{{ID: "late", Answer: "x"}}
-			r.Spec.Retries = []v1alpha1.Retry{{Attempt: 1}}
+			r.Spec.Responses = append(r.Spec.Responses, v1alpha1.Response{ID: "retry-1", Decision: v1alpha1.DecisionRetry})
 		}},
 		"another run":    {run: func(r *v1alpha1.MotorRun) { r.CreationTimestamp = metav1.Now() }, want: "its first line"},
 		"another end":    {run: func(r *v1alpha1.MotorRun) { r.Status.Result.OK = false }, want: "its first line"},

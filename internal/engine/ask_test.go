@@ -180,7 +180,7 @@ func (w *askWorld) respond(fits bool) {
 	case w.kind == v1alpha1.InputQuestion && fits:
 		r.Answer = "red"
 	case w.kind == v1alpha1.InputOutcomeUnknown && fits:
-		r.Answer = v1alpha1.UnknownRetry
+		r.Decision = v1alpha1.DecisionRetry
 	case w.kind == v1alpha1.InputDomainRequest && fits:
 		r.Decision = v1alpha1.DecisionAllowRun
 	case w.kind == v1alpha1.InputApproval:

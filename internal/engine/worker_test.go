@@ -27,6 +27,9 @@ func TestShouldRun(t *testing.T) {
 		return func(r *v1alpha1.MotorRun) {
 			asks(kind)(r)
 			r.Spec.Responses = []v1alpha1.Response{{ID: "id", Answer: "yes"}}
+			if kind == v1alpha1.InputOutcomeUnknown {
+				r.Spec.Responses[0].Answer, r.Spec.Responses[0].Decision = "", v1alpha1.DecisionSkip
+			}
 		}
 	}
 	approval := func(left time.Duration, responses ...v1alpha1.Response) func(*v1alpha1.MotorRun) {

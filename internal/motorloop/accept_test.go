@@ -244,9 +244,9 @@ func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 		kind      OutcomeKind
 		executed  []string
 	}{
-		"retry": {UnknownPerson, "retry", Completed, []string{"a0-s2-c0", "a0-s2-c0-r1"}},
-		"done":  {UnknownPerson, "done", Completed, []string{"a0-s2-c0"}},
-		"skip":  {UnknownPerson, "skip", Failed, []string{"a0-s2-c0"}},
+		"retry": {UnknownPerson, "Retry", Completed, []string{"a0-s2-c0", "a0-s2-c0-r1"}},
+		"done":  {UnknownPerson, "Done", Completed, []string{"a0-s2-c0"}},
+		"skip":  {UnknownPerson, "Skip", Failed, []string{"a0-s2-c0"}},
 		"model": {UnknownModel, "", Completed, []string{"a0-s2-c0", "a0-s4-c0"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -192,7 +192,7 @@ func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p := gatedWorld(t, Config{}, lostUntil(1), says("", tt.call), says("done"))
 			p.said, p.over = tt.said, map[string]bool{tt.over: true}
-			answers := map[string]string{first: "retry"}
+			answers := map[string]string{first: "Retry"}
 			if tt.asks != "" {
 				w.mustAsk(t, answers, first, tt.asks)
 			} else {

@@ -59,6 +59,11 @@ func (p *fakePerson) Reply(a Ask) (Ask, bool) {
 		if a.Decision, a.Reason, _ = strings.Cut(answer, "\n"); a.Decision == "Deny" {
 			a.Outcome = AskDenied
 		}
+	case a.Kind == AskUnknown:
+		a.Outcome = AskAnswered
+		if a.Decision, a.Reason, _ = strings.Cut(answer, "\n"); a.Decision != decisionRetry && a.Decision != decisionDone {
+			a.Decision = "Skip"
+		}
 	default:
 		a.Outcome, a.Answer = AskAnswered, answer
 	}

@@ -27,7 +27,7 @@ func (p *randomPerson) say(id string) {
 	if _, ok := p.answers[id]; ok {
 		return
 	}
-	answer := []string{" Retry\n", "retry", "DONE", "skip", "answer", "AllowOnce", "AllowRun", "Deny"}[p.rng.IntN(8)]
+	answer := []string{"Retry", "Done", "Skip", "answer", "AllowOnce", "AllowRun", "Deny"}[p.rng.IntN(7)]
 	p.seen["answer "+strings.ToLower(strings.TrimSpace(answer))]++
 	if answer == "answer" {
 		answer = fmt.Sprintf("answer %d", p.rng.IntN(1000))

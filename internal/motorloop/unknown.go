@@ -15,10 +15,10 @@ import (
 // otherwise do so for ever.
 const MaxExecutions = 4
 
-// A person's answers about a call of unknown outcome. Any other answer means that the call is not made again.
+// A person's decisions about a call of unknown outcome. With any other one the call is not made again.
 const (
-	answerRetry = "retry"
-	answerDone  = "done"
+	decisionRetry = "Retry"
+	decisionDone  = "Done"
 )
 
 // ExecutionID returns the id under which a call with n unknown executions is executed. The sandbox runs an id at most
@@ -45,9 +45,9 @@ type prospect struct {
 //	execution ──► result
 //	  ▲   │
 //	  │   ▼
-//	  │ unknown ── Model, "done", "skip", started too often ──► result
+//	  │ unknown ── Model, Done, Skip, started too often ──► result
 //	  │   │
-//	  └───┴── Redo, "retry"                 Person, no answer ──► Awaiting
+//	  └───┴── Redo, Retry                   Person, no decision ──► Awaiting
 func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) {
 	n := 0
 	var last Unknown
@@ -71,21 +71,30 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 	if err != nil || a.Outcome == "" {
 		return prospect{open: &a}, err
 	}
-	switch strings.ToLower(strings.TrimSpace(a.Answer)) {
-	case answerRetry:
+	switch a.Decision {
+	case decisionRetry:
 		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
-	case answerDone:
+	case decisionDone:
 		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}, nil
 	default:
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
-			Output:     cut(strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Output:     cut(skippedText(a.Reason), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}}, nil
 	}
 }
 
 const doneText = "Nobody saw this call end, and its output is lost. The person looked: it did what it was meant to do."
+
+// skippedText returns what the model reads of a call without which the run goes on.
+func skippedText(reason string) string {
+	text := "The end of this call was not seen. It may have done all of its work, a part, or nothing, and a person decided to go on without it."
+	if reason != "" {
+		text += " The person said: " + strings.ToValidUTF8(reason, "\uFFFD")
+	}
+	return text
+}
 
 func unknownResult(n int) *toolapi.Result {
 	text := "The tool server ended while this call ran"

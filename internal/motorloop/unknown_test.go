@@ -67,31 +67,31 @@ func TestUnknownOutcomes(t *testing.T) {
 		},
 		"also if nobody said who": {
 			call: bash("lost"), lost: 9, executed: first, waiting: first,
-			answers: map[string]string{second: "retry", "a0-s1-c0": "retry", "a1-s1-c1": "retry"},
+			answers: map[string]string{second: "Retry", "a0-s1-c0": "Retry", "a1-s1-c1": "Retry"},
 		},
 		"retry": {
 			call: bash("lost"), lost: 1, executed: first + " " + second, code: "ok", says: "did it",
-			answers: map[string]string{first: "\n Retry "},
+			answers: map[string]string{first: "Retry"},
 		},
 		"retry is about one execution": {
 			call: bash("lost"), lost: 2, executed: first + " " + second, waiting: second,
-			answers: map[string]string{first: "retry"},
+			answers: map[string]string{first: "Retry"},
 		},
 		"retry, then done": {
 			call: bash("lost"), lost: 2, executed: first + " " + second, code: "ok", says: "The person looked",
-			answers: map[string]string{first: "retry", second: "DONE"},
+			answers: map[string]string{first: "Retry", second: "Done"},
 		},
 		"retry for ever": {
 			call: bash("lost"), lost: 9, executed: first + " " + second + " " + third + " " + fourth,
 			code: toolapi.CodeOutcomeUnknown, says: "each of the 4 times",
-			answers: map[string]string{first: "retry", second: "retry", third: "retry", fourth: "retry"},
+			answers: map[string]string{first: "Retry", second: "Retry", third: "Retry", fourth: "Retry"},
 		},
 		"skip": {
-			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "skip", answers: map[string]string{first: "skip"},
+			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "decided to go on without it", answers: map[string]string{first: "Skip"},
 		},
-		"anything else": {
-			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "retry it by hand: \uFFFD",
-			answers: map[string]string{first: "retry it by hand: \xff"},
+		"skip, with a reason": {
+			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "The person said: do it by hand: \uFFFD",
+			answers: map[string]string{first: "Skip\ndo it by hand: \xff"},
 		},
 	}
 	for name, tc := range cases {
@@ -146,7 +146,7 @@ func TestUnknownIsWrittenFirst(t *testing.T) {
 	w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
 	broken := errors.New("broken")
 	w.journal.fault = failAt("settle: after", broken)
-	if _, err := w.run(t.Context(), map[string]string{"a0-s1-c0": "retry"}); !errors.Is(err, broken) {
+	if _, err := w.run(t.Context(), map[string]string{"a0-s1-c0": "Retry"}); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	want := []Unknown{{Execution: "a0-s1-c0", CallID: "a0-s1-c0", Policy: UnknownPerson}}
@@ -159,7 +159,7 @@ func TestUnknownIsWrittenFirst(t *testing.T) {
 	if out := mustRun(t, w, nil); out.Kind != Awaiting || out.Waiting.ID != "a0-s1-c0" {
 		t.Errorf("got %+v", out)
 	}
-	if out := mustRun(t, w, map[string]string{"a0-s1-c0": "retry"}); out.Kind != Completed {
+	if out := mustRun(t, w, map[string]string{"a0-s1-c0": "Retry"}); out.Kind != Completed {
 		t.Errorf("got %+v", out)
 	}
 	if got := strings.Join(w.sandbox.executedIDs(), " "); got != "a0-s1-c0 a0-s1-c0-r1" {

@@ -162,7 +162,7 @@ func TestWayOut(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.MotorRun){
 		"domains": func(r *v1alpha1.MotorRun) { r.Spec.Domains = []v1alpha1.Domain{"a.example"} },
 		"retries": func(r *v1alpha1.MotorRun) {
-			r.Spec.Retries = []v1alpha1.Retry{{}, {AddDomains: []v1alpha1.Domain{"a.example"}}}
+			r.Spec.Responses = []v1alpha1.Response{{}, {AddDomains: []v1alpha1.Domain{"a.example"}}}
 		},
 		"once": func(r *v1alpha1.MotorRun) {
 			r.Spec.Responses = []v1alpha1.Response{{ID: "x", Decision: v1alpha1.DecisionAllowOnce}}

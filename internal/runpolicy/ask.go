@@ -73,6 +73,8 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 		a.Outcome = v1alpha1.AskExpired
 	case r == nil:
 		return a, false
+	case a.Kind == v1alpha1.InputOutcomeUnknown:
+		a.Outcome = v1alpha1.AskAnswered
 	case r.Decision == v1alpha1.DecisionDeny:
 		a.Outcome = v1alpha1.AskDenied
 	case r.Decision != "":
@@ -123,10 +125,17 @@ func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
 		return allows(r.Decision) || r.Decision == v1alpha1.DecisionDeny
 	case v1alpha1.InputApproval:
 		return slices.Contains(approvalDecisions(a.Rule), r.Decision) && a.Digest != "" && r.Digest == a.Digest
-	default:
-		return r.Answer != ""
+	case v1alpha1.InputOutcomeUnknown:
+		return slices.Contains(unknownDecisions, r.Decision)
+	case v1alpha1.InputRetry:
+		return fitsRetry(r)
+	case v1alpha1.InputQuestion:
 	}
+	return r.Answer != ""
 }
+
+// unknownDecisions are the decisions about a call of unknown outcome.
+var unknownDecisions = []v1alpha1.Decision{v1alpha1.DecisionRetry, v1alpha1.DecisionSkip, v1alpha1.DecisionDone}
 
 // approvalDecisions returns the decisions about a call that needs approval by a rule, "" for one that can be approved alone.
 func approvalDecisions(rule string) []v1alpha1.Decision {
@@ -196,12 +205,25 @@ func callOf(s *v1alpha1.MotorStep, id string) *v1alpha1.ToolCall {
 	return nil
 }
 
+// askedRetry returns the ask about a further attempt, false if no attempt can have that id.
+func askedRetry(id string) (v1alpha1.StepAsk, bool) {
+	for n := int32(1); n < maxAttempts; n++ {
+		if id == RetryID(n) {
+			return v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputRetry}, true
+		}
+	}
+	return v1alpha1.StepAsk{}, false
+}
+
 // UnknownResponses describes the responses that answer nothing that was asked.
 func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
 	var unknown []string
 	for i := range run.Spec.Responses {
 		r := &run.Spec.Responses[i]
 		a, asked := p.Asked[r.ID]
+		if !asked {
+			a, asked = askedRetry(r.ID)
+		}
 		switch {
 		case !asked:
 			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q", i, r.ID))

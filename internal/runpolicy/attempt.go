@@ -5,6 +5,7 @@ package runpolicy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,9 +55,10 @@ func CurrentAttempt(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 //
 //	no further attempt possible ─► the run ends
 //	cancelled                   ─► the run ends
-//	an entry in spec.retries    ─► the next attempt
+//	a person decided Retry      ─► the next attempt
+//	a person decided Stop       ─► the run ends
 //	lost with its sandbox       ─► the next attempt, if no person has to decide and the operator has attempts left
-//	otherwise                   ─► wait for an entry, until the window is over
+//	otherwise                   ─► wait for a decision, until its time is over
 func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Decision {
 	cur := current(o)
 	d := Decision{Failure: f, FinishedAt: metav1.NewTime(now.Truncate(time.Second))}
@@ -70,9 +72,13 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	if e := cancelled(o, now); e != nil {
 		return Decision{End: e}
 	}
-	switch entry := retryOf(o.Run, cur.Index+1); {
-	case retry && entry != nil:
-		d.Next = next(o, f, now, v1alpha1.CauseRetry, entry.Guidance)
+	switch r := retryOf(o.Run, cur.Index+1); {
+	case retry && r != nil && r.Decision == v1alpha1.DecisionStop:
+		e := failedForGood(o, f)
+		e.Message += " A person decided against another attempt."
+		return Decision{End: e}
+	case retry && r != nil:
+		d.Next = next(o, f, now, v1alpha1.CauseRetry, r.Guidance)
 		return d
 	case own:
 		d.Next = next(o, f, now, v1alpha1.CauseInfrastructure, "")
@@ -160,13 +166,25 @@ func onUnknown(run *v1alpha1.MotorRun) v1alpha1.UnknownPolicy {
 	return run.Spec.Approval.OnUnknown
 }
 
-func retryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Retry {
-	for i := range run.Spec.Retries {
-		if run.Spec.Retries[i].Attempt == attempt {
-			return &run.Spec.Retries[i]
+// retryPrefix is the beginning of the id of an input of kind Retry. The number of the attempt that it is about follows.
+const retryPrefix = "retry-"
+
+// RetryID returns the id under which a person decides about an attempt.
+func RetryID(attempt int32) string { return retryPrefix + strconv.Itoa(int(attempt)) }
+
+// retryOf returns the response that decides about an attempt, nil if there is none.
+func retryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
+	id := RetryID(attempt)
+	for i := range run.Spec.Responses {
+		if r := &run.Spec.Responses[i]; r.ID == id && fitsRetry(r) {
+			return r
 		}
 	}
 	return nil
+}
+
+func fitsRetry(r *v1alpha1.Response) bool {
+	return r.Decision == v1alpha1.DecisionRetry || r.Decision == v1alpha1.DecisionStop
 }
 
 func next(o Observation, f *v1alpha1.FailureSummary, now time.Time, cause v1alpha1.AttemptCause, guidance string) *Next {
@@ -194,14 +212,15 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 			b.WriteString("\nThey do more than read, and another attempt may make them again: that is why a person is asked.")
 		}
 	}
-	how := fmt.Sprintf("\nTo try again, add an entry to spec.retries before %s:\n"+
-		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/retries/-","value":{"attempt":%d,"guidance":"…"}}]'`+
-		"\nOtherwise the run ends; spec.cancel ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, cur+1)
+	how := fmt.Sprintf("\nTo try again, decide Retry before %s:\n"+
+		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"Retry","guidance":"…"}}]'`+
+		"\nOtherwise the run ends; the decision Stop ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, RetryID(cur+1))
 	return &v1alpha1.PendingInput{
-		ID:             fmt.Sprintf("retry-%d", cur+1),
+		ID:             RetryID(cur + 1),
 		Kind:           v1alpha1.InputRetry,
 		Title:          Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
 		Question:       CutEncoded(b.String(), maxRetryQuestion-encodedSize(how)) + how,
+		Options:        []string{string(v1alpha1.DecisionRetry), string(v1alpha1.DecisionStop)},
 		StepName:       f.LastStepName,
 		Attempt:        new(cur + 1),
 		AskTime:        failedAt,
@@ -235,34 +254,6 @@ func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) 
 		return v1alpha1.ActionStop
 	}
 	return v1alpha1.ActionRetryWithGuidance
-}
-
-// InvalidRetry is an entry of spec.retries that starts no attempt.
-type InvalidRetry struct {
-	// Reason is a reason of the condition RetriesValid.
-	Reason string
-	// Entry names it.
-	Entry string
-}
-
-// InvalidRetries finds the entries of spec.retries that started no attempt and cannot start one any more.
-func InvalidRetries(run *v1alpha1.MotorRun) []InvalidRetry {
-	var invalid []InvalidRetry
-	asked, all := countAttempts(run)
-	left := maxAsked(run) - asked
-	last := min(maxAttempts-1, all-1+left+maxOperatorAttempts-(all-asked))
-	for i, r := range run.Spec.Retries {
-		entry := fmt.Sprintf("spec.retries[%d].attempt %d", i, r.Attempt)
-		switch {
-		case r.Attempt < all:
-			if int(r.Attempt) < len(run.Status.Attempts) && run.Status.Attempts[r.Attempt].Cause != v1alpha1.CauseRetry {
-				invalid = append(invalid, InvalidRetry{v1alpha1.ReasonRetryTooLate, entry})
-			}
-		case left <= 0 || r.Attempt > last:
-			invalid = append(invalid, InvalidRetry{v1alpha1.ReasonRetryOverLimit, entry})
-		}
-	}
-	return invalid
 }
 
 // Fail writes into the status that the current attempt is over.

@@ -73,28 +73,34 @@ func TestAfterAFailure(t *testing.T) {
 			o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryInfraFailure, Reason: v1alpha1.ReasonIsolationRefused}
 		}, want{end: v1alpha1.ReasonIsolationRefused}},
 		"a retry": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}
+			o.Progress.Failure, o.Run.Spec.Responses = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}
 		}, want{next: retry}},
+		"a person stops it": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Responses = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionStop}}
+		}, want{end: "Why"}},
+		"a decision of another kind": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Responses = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionDeny}}
+		}, want{waits: true}},
 		"a retry for another attempt": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries = retryable("Why"), []v1alpha1.Retry{{Attempt: 2}}
+			o.Progress.Failure, o.Run.Spec.Responses = retryable("Why"), []v1alpha1.Response{{ID: "retry-2", Decision: v1alpha1.DecisionRetry}}
 		}, want{waits: true}},
 		"a retry in a run that is suspended": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries, o.Run.Spec.Suspend = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, true
+			o.Progress.Failure, o.Run.Spec.Responses, o.Run.Spec.Suspend = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}, true
 		}, want{next: retry}},
 		"a retry of a cancelled run": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries, o.Run.Spec.Cancel = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, true
+			o.Progress.Failure, o.Run.Spec.Responses, o.Run.Spec.Cancel = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}, true
 		}, want{end: v1alpha1.ReasonCancelled}},
 		"a retry when the sandbox is gone": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox, o.SandboxGone = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, nil, true
+			o.Progress.Failure, o.Run.Spec.Responses, o.Sandbox, o.SandboxGone = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}, nil, true
 		}, want{next: retry, fresh: true}},
 		"a retry when the sandbox has ended": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, endedPod
+			o.Progress.Failure, o.Run.Spec.Responses, o.Sandbox = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}, endedPod
 		}, want{next: retry, fresh: true}},
 		"a retry when the tool server has been down too long": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox, o.SandboxStartTimeout = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, restartingPod, -sec
+			o.Progress.Failure, o.Run.Spec.Responses, o.Sandbox, o.SandboxStartTimeout = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}, restartingPod, -sec
 		}, want{next: retry, fresh: true}},
 		"a retry while the tool server is down": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, restartingPod
+			o.Progress.Failure, o.Run.Spec.Responses, o.Sandbox = retryable("Why"), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}, restartingPod
 		}, want{next: retry}},
 		"the last attempt":        {attemptRun(first, retry, retry), func(o *Observation) { o.Progress.Failure = retryable("Why") }, want{end: "Why"}},
 		"operator's do not count": {attemptRun(first, infra, infra, retry), func(o *Observation) { o.Progress.Failure = retryable("Why") }, want{waits: true}},
@@ -111,7 +117,7 @@ func TestAfterAFailure(t *testing.T) {
 			o.Progress.Failure, o.Run.Spec.Cancel = lost(), true
 		}, want{end: v1alpha1.ReasonCancelled}},
 		"lost, and a retry is there": {attemptRun(first), func(o *Observation) {
-			o.Progress.Failure, o.Run.Spec.Retries = lost(), []v1alpha1.Retry{{Attempt: 1}}
+			o.Progress.Failure, o.Run.Spec.Responses = lost(), []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}
 		}, want{next: retry, fresh: true}},
 		"lost in the middle of a call": {attemptRun(first), func(o *Observation) { o.Progress.Failure = lost(); bashInFlight(o) }, want{waits: true}},
 		"lost in the middle of a call, the model is told": {attemptRun(first), func(o *Observation) {
@@ -169,12 +175,13 @@ func TestTheWindowOfARetry(t *testing.T) {
 	d := Decide(o, after(20*sec+300*time.Millisecond))
 	want := &v1alpha1.PendingInput{
 		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 0 failed: Why", Question: d.Retry.Question, StepName: "run-a0-s7", Attempt: new(int32(1)),
+		Options: []string{"Retry", "Stop"},
 		AskTime: metav1.NewTime(after(20 * sec)), ExpirationTime: metav1.NewTime(after(70 * sec)),
 	}
 	if diff := cmp.Diff(want, d.Retry); diff != "" || !d.WakeAt.Equal(after(70*sec)) || !d.FinishedAt.Time.Equal(after(20*sec)) {
 		t.Errorf("wakes at %s, finished at %s, retry (-want +got):\n%s", d.WakeAt, d.FinishedAt, diff)
 	}
-	for _, part := range []string{"It failed.", "Use another port.", "spec.retries", `"attempt":1`, "-n ns", "motorrun run", "spec.cancel", "2025-03-01T12:01:10Z"} {
+	for _, part := range []string{"It failed.", "Use another port.", "decide Retry", `"id":"retry-1","decision":"Retry"`, "-n ns", "motorrun run", "Stop", "2025-03-01T12:01:10Z"} {
 		if !strings.Contains(d.Retry.Question, part) {
 			t.Errorf("the question does not say %q: %s", part, d.Retry.Question)
 		}
@@ -192,7 +199,7 @@ func TestTheWindowOfARetry(t *testing.T) {
 	if e == nil || e.Reason != "Why" || e.Phase != v1alpha1.PhaseFailed || !strings.Contains(e.Message, "within 50 s (spec.limits.retryDeadlineSeconds)") {
 		t.Errorf("in the end: %+v", e)
 	}
-	o.Run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1}}
+	o.Run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}
 	if late := Decide(o, after(71*sec)); late.Next == nil {
 		t.Errorf("a retry that came in time and is seen late: %+v", late)
 	}
@@ -265,34 +272,21 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-func TestInvalidRetries(t *testing.T) {
+// A decision about a further attempt answers what was asked, or can be asked. Any other id is unknown.
+func TestDecisionsAboutAttemptsAreKnown(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		causes  []v1alpha1.AttemptCause
-		retries []int32
-		want    []string
-	}{
-		"none":                              {[]v1alpha1.AttemptCause{first}, nil, nil},
-		"in advance":                        {[]v1alpha1.AttemptCause{first}, []int32{1, 2}, nil},
-		"perhaps, if the operator adds two": {[]v1alpha1.AttemptCause{first}, []int32{4}, nil},
-		"never":                             {[]v1alpha1.AttemptCause{first}, []int32{5}, []string{"OverMaxAttempts spec.retries[0].attempt 5"}},
-		"used":                              {[]v1alpha1.AttemptCause{first, retry}, []int32{1}, nil},
-		"the operator was faster":           {[]v1alpha1.AttemptCause{first, infra}, []int32{1, 2}, []string{"AttemptBegan spec.retries[0].attempt 1"}},
-		"one more, the operator's counted":  {[]v1alpha1.AttemptCause{first, infra, infra}, []int32{3, 4, 5}, []string{"OverMaxAttempts spec.retries[2].attempt 5"}},
-		"all attempts are made":             {[]v1alpha1.AttemptCause{first, retry, retry}, []int32{3}, []string{"OverMaxAttempts spec.retries[0].attempt 3"}},
+	run := attemptRun(first, retry)
+	for _, r := range []v1alpha1.Response{
+		{ID: "retry-1", Decision: v1alpha1.DecisionRetry}, {ID: "retry-2", Decision: v1alpha1.DecisionStop},
+		{ID: "retry-0", Decision: v1alpha1.DecisionRetry}, {ID: "retry-10", Decision: v1alpha1.DecisionRetry}, {ID: "retry-1 ", Answer: "yes"}, {ID: "retry-3", Answer: "yes"},
+	} {
+		run.Spec.Responses = append(run.Spec.Responses, r)
 	}
-	for name, tt := range tests {
-		run := attemptRun(tt.causes...)
-		for _, n := range tt.retries {
-			run.Spec.Retries = append(run.Spec.Retries, v1alpha1.Retry{Attempt: n})
-		}
-		var got []string
-		for _, i := range InvalidRetries(run) {
-			got = append(got, i.Reason+" "+i.Entry)
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
+	want := []string{
+		`spec.responses[2].id "retry-0"`, `spec.responses[3].id "retry-10"`, `spec.responses[4].id "retry-1 "`, `spec.responses[5].id "retry-3" that takes an answer`,
+	}
+	if got := UnknownResponses(run, Progress{}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

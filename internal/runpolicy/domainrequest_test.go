@@ -189,14 +189,14 @@ func TestResponsesFitTheirAsks(t *testing.T) {
 	for _, id := range []string{question, domain, outcome} {
 		decide(decided, id, v1alpha1.DecisionDeny)
 	}
-	if diff := cmp.Diff([]string{`spec.responses[1].id "` + domain + `" that takes an answer`}, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {
+	if diff := cmp.Diff([]string{`spec.responses[1].id "` + domain + `" that takes an answer`, `spec.responses[2].id "` + outcome + `" that takes an answer`}, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {
 		t.Errorf("unknown answers (-want +got):\n%s", diff)
 	}
 	if got := UnknownResponses(decided, ReadJournal(decided, steps)); len(got) != 2 || !strings.HasSuffix(got[0], "that takes a decision") {
 		t.Errorf("unknown decisions %q", got)
 	}
 	for kind, want := range map[v1alpha1.InputKind]bool{
-		v1alpha1.InputQuestion: true, v1alpha1.InputOutcomeUnknown: true, v1alpha1.InputDomainRequest: false, v1alpha1.InputRetry: false,
+		v1alpha1.InputQuestion: true, v1alpha1.InputOutcomeUnknown: false, v1alpha1.InputDomainRequest: false, v1alpha1.InputRetry: false,
 	} {
 		if got := Answered(run, &v1alpha1.PendingInput{ID: question, Kind: kind}); got != want {
 			t.Errorf("an answer answers a %s: %t", kind, got)

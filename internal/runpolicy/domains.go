@@ -140,7 +140,7 @@ func rulesOf(domains []v1alpha1.Domain) allowlist.List {
 func listedSize(r allowlist.Rule) int { return encodedSize(r.String()) + len(`"",`) }
 
 // Domains returns the domains that the run may reach now, without duplicates and in a stable order. First come those of its spec, then those of
-// spec.retries whose attempt has begun, then those that a person allowed until the run ends. Last come those that a person allowed once, unless the
+// decisions for a further attempt that has begun, then those that a person allowed until the run ends. Last come those that a person allowed once, unless the
 // run stands still or a program of it is in the background. Domains outside the bounds are left out, also those of the spec: narrower bounds narrow
 // the runs that are under way.
 func Domains(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1alpha1.Domain {
@@ -189,9 +189,9 @@ func effective(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) *do
 	e := &domainSet{limit: limitOf(bounds)}
 	e.add(run.Spec.Domains...)
 	for _, a := range run.Status.Attempts {
-		// An entry for an attempt that the operator began without it is ignored, as its guidance is.
-		if entry := retryOf(run, a.Index); entry != nil && a.Cause == v1alpha1.CauseRetry {
-			e.add(entry.AddDomains...)
+		// A decision about an attempt that the operator began without it is ignored, as its guidance is.
+		if r := retryOf(run, a.Index); r != nil && a.Cause == v1alpha1.CauseRetry {
+			e.add(r.AddDomains...)
 		}
 	}
 	for i := range p.DomainRequests {

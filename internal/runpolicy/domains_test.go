@@ -148,8 +148,8 @@ func TestDomainsOfSpecAndRetries(t *testing.T) {
 	run := func(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
 		r := withAttempts(testRun(), causes...)
 		r.Spec.Domains = domains{"b.example.org", "example.org:443", "*.example.org:8443"}
-		r.Spec.Retries = []v1alpha1.Retry{
-			{Attempt: 2, AddDomains: domains{"two.example.net"}}, {Attempt: 1, AddDomains: domains{"one.example.net", "example.org", "co.uk"}},
+		r.Spec.Responses = []v1alpha1.Response{
+			{ID: "retry-2", Decision: v1alpha1.DecisionRetry, AddDomains: domains{"two.example.net"}}, {ID: "retry-1", Decision: v1alpha1.DecisionRetry, AddDomains: domains{"one.example.net", "example.org", "co.uk"}},
 		}
 		return r
 	}
@@ -255,7 +255,7 @@ func TestDomainsHaveBounds(t *testing.T) {
 	t.Parallel()
 	run := withAttempts(testRun(), first, retry)
 	run.Spec.Domains = longDomains(64, 61)
-	run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1, AddDomains: append(longDomains(1, 61), "one.example.net")}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry, AddDomains: append(longDomains(1, 61), "one.example.net")}}
 	if got := Domains(run, Progress{}, nil); len(got) != 64 {
 		t.Errorf("%d domains", len(got))
 	}

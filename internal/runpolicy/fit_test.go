@@ -19,7 +19,7 @@ import (
 var runConditions = []string{
 	v1alpha1.ConditionAccepted, v1alpha1.ConditionSandboxReady, v1alpha1.ConditionUserNamespace, v1alpha1.ConditionIsolationVerified, v1alpha1.ConditionConfined,
 	v1alpha1.ConditionToolsOffered, v1alpha1.ConditionEgressReady, v1alpha1.ConditionCredentialsExposed, v1alpha1.ConditionModelAvailable,
-	v1alpha1.ConditionAwaitingInput, v1alpha1.ConditionResponsesValid, v1alpha1.ConditionRetriesValid, v1alpha1.ConditionSuspended,
+	v1alpha1.ConditionAwaitingInput, v1alpha1.ConditionResponsesValid, v1alpha1.ConditionSuspended,
 	v1alpha1.ConditionSucceeded, v1alpha1.ConditionFinished, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
 }
 

@@ -27,10 +27,10 @@ var neverFull = map[string]string{
 	"Result.NotCollected":    "stands in the place of what would be collected",
 	"Skill.Packages.Message": "of packages that are not there",
 	"Result.Skills.Created":  "shares its bound with Updated",
-	"PendingInputs.Action":    "in the case of an approval",
-	"PendingInputs.Attempt":   "a number",
-	"PendingInputs.Domain":    "shorter than a question",
-	"PendingInputs.Step":      "bounded by the name of a run",
+	"PendingInputs.Action":   "in the case of an approval",
+	"PendingInputs.Attempt":  "a number",
+	"PendingInputs.Domain":   "shorter than a question",
+	"PendingInputs.Step":     "bounded by the name of a run",
 }
 
 // A field that is new in the status is made as large as it can be in fullStatus, or neverFull explains why it need not be. Policies are bounded as

@@ -78,7 +78,7 @@ func TestUnknownOutcomes(t *testing.T) {
 	const id, again = "a0-s1-c0-00abc001", "a0-s1-c0-r1-00abc001"
 	question := func(id string, found time.Duration) *v1alpha1.PendingInput {
 		return &v1alpha1.PendingInput{
-			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"retry", "skip", "done"}, StepName: "run-a0-s1",
+			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a0-s1",
 			AskTime: metav1.NewTime(after(found)), ExpirationTime: metav1.NewTime(after(found + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 		}
 	}

@@ -116,6 +116,9 @@ func (w *world) act() {
 	case 7:
 		if p := st.Pending(); p != nil && p.Kind != v1alpha1.InputRetry && !Answered(w.run, p) {
 			r := v1alpha1.Response{ID: p.ID, Answer: "done"}
+			if p.Kind == v1alpha1.InputOutcomeUnknown {
+				r = v1alpha1.Response{ID: p.ID, Decision: unknownDecisions[w.r.IntN(3)]}
+			}
 			if p.Kind == v1alpha1.InputApproval {
 				r = v1alpha1.Response{ID: p.ID, Decision: []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny}[w.r.IntN(2)], Digest: p.Action.ArgsDigest}
 			}
@@ -125,7 +128,7 @@ func (w *world) act() {
 		attempt := int32(len(st.Attempts)) + w.r.Int32N(2)
 		if retryOf(w.run, attempt) == nil && w.r.IntN(2) == 0 {
 			w.log = append(w.log, fmt.Sprintf("retry %d", attempt))
-			w.run.Spec.Retries = append(w.run.Spec.Retries, v1alpha1.Retry{Attempt: attempt, Guidance: "again"})
+			w.run.Spec.Responses = append(w.run.Spec.Responses, v1alpha1.Response{ID: RetryID(attempt), Decision: v1alpha1.DecisionRetry, Guidance: "again"})
 		}
 	case 9:
 		w.happenToPod()

@@ -133,14 +133,11 @@ func TestOneshotThatLosesItsSandbox(t *testing.T) {
 	t.Parallel()
 	step := testStep(0, 1, call("oneshot", "{}"))
 	run := oneshotRun(first)
-	run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1, Guidance: "again"}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry, Guidance: "again"}}
 	o := Observation{Run: run, Progress: ReadJournal(run, []v1alpha1.MotorStep{step}), SandboxGone: true}
 	d := Decide(o, after(20*sec))
 	if d.End != nil || d.Next == nil || d.Next.Cause != v1alpha1.CauseInfrastructure || !d.Next.NewSandbox {
 		t.Errorf("decided %+v", d)
-	}
-	if got := InvalidRetries(run); len(got) != 1 || got[0].Reason != v1alpha1.ReasonRetryOverLimit {
-		t.Errorf("the entry in spec.retries is %+v", got)
 	}
 	run = oneshotRun(first, infra, infra)
 	o = Observation{Run: run, Progress: ReadJournal(run, nil), SandboxGone: true}

@@ -104,11 +104,13 @@ func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1al
 	p.Title = Title("Outcome unknown: " + what)
 	p.Question = CutEncoded(fmt.Sprintf(
 		"The sandbox's tool server ended in the middle of the call %s, between %s and %s. The call may have done all of its work, a "+
-			"part, or nothing. Find out which, and answer %s to have it made again, %s to go on as if it had succeeded, or %s to go on "+
-			"without it. Any other text counts as %s and is shown to the model.%s",
-		what, notBefore(s, a).UTC().Format(time.RFC3339), a.AskTime.UTC().Format(time.RFC3339), v1alpha1.UnknownRetry, v1alpha1.UnknownDone, v1alpha1.UnknownSkip, v1alpha1.UnknownSkip, check),
+			"part, or nothing. Find out which, and decide Retry to have it made again, Done to go on as if it had succeeded, or Skip to go on "+
+			"without it. A reason is shown to the model.%s",
+		what, notBefore(s, a).UTC().Format(time.RFC3339), a.AskTime.UTC().Format(time.RFC3339), check),
 		toolapi.MaxQuestion)
-	p.Options = []string{v1alpha1.UnknownRetry, v1alpha1.UnknownSkip, v1alpha1.UnknownDone}
+	for _, d := range unknownDecisions {
+		p.Options = append(p.Options, string(d))
+	}
 }
 
 // callText names a call for a person.

@@ -74,8 +74,7 @@ func allowedText(patterns []v1alpha1.CommandPattern) string {
 // hasWayOut reports whether the sandbox has, or was ever allowed to have, a way out.
 func hasWayOut(run *v1alpha1.MotorRun) bool {
 	return len(run.Spec.Domains) > 0 ||
-		slices.ContainsFunc(run.Spec.Retries, func(r v1alpha1.Retry) bool { return len(r.AddDomains) > 0 }) ||
 		slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool {
-			return r.Decision == v1alpha1.DecisionAllowOnce || r.Decision == v1alpha1.DecisionAllowRun
+			return r.Decision == v1alpha1.DecisionAllowOnce || r.Decision == v1alpha1.DecisionAllowRun || len(r.AddDomains) > 0
 		})
 }

@@ -73,7 +73,7 @@ func inTurn(ctx context.Context, c client.Client, namespaces []string, try func(
 	return fmt.Errorf("none of the namespaces %v gives a definite answer: %w", namespaces, errors.Join(open...))
 }
 
-// forgedApproval creates a run in another's name, with a decision in another's name. The manager's roles permit it to create
+// forgedApproval creates a run in another's name. The manager's roles permit it to create
 // runs, for those that install packages, so only the policy refuses it.
 func forgedApproval(ctx context.Context, c client.Client, namespace string) error {
 	run := &v1alpha1.MotorRun{
@@ -81,8 +81,6 @@ func forgedApproval(ctx context.Context, c client.Client, namespace string) erro
 		Spec: v1alpha1.MotorRunSpec{
 			Task:      "must not be created",
 			Requester: &v1alpha1.Requester{Username: "somebody-else"},
-			// A decision that another policy does not refuse first.
-			Retries: []v1alpha1.Retry{{Attempt: 1, AddDomains: []v1alpha1.Domain{"example.org"}, RequestedBy: "somebody-else"}},
 		},
 	}
 	err := c.Create(ctx, run, client.DryRunAll)

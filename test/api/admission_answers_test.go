@@ -40,8 +40,7 @@ func TestAnswersToWhatIsNotAsked(t *testing.T) {
 		wantAdmitted(t, add(ctx, dryRun(admin), run, list, entry), want)
 	}
 	try("responses", answerOf, "the run asks nothing now")
-	try("retries", `{"attempt":1}`, "")
-	try("retries", `{"attempt":2}`, "the next attempt of this run is 1")
+	try("responses", `{"id":"retry-1","decision":"Retry"}`, "the run asks nothing now")
 
 	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Question: "Well?"})
 	try("responses", answerOf, "")
@@ -55,14 +54,22 @@ func TestAnswersToWhatIsNotAsked(t *testing.T) {
 	must(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"team":"a"}}}`)))
 
 	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1)), Question: "Again?"})
-	try("responses", `{"id":"retry-1","answer":"yes"}`, `Add one to spec.retries: {"attempt": 1, "guidance"`)
-	try("retries", `{"attempt":2}`, "the next attempt of this run is 1")
-	must(t, add(ctx, admin, run, "retries", `{"attempt":1}`))
+	try("responses", `{"id":"retry-1","answer":"yes"}`, "an attempt that failed with decision (Retry or Stop)")
+	try("responses", `{"id":"retry-1","decision":"Deny"}`, "an attempt that failed with decision (Retry or Stop)")
+	try("responses", `{"id":"retry-2","decision":"Retry"}`, "asks nothing under the id retry-2")
+	try("responses", `{"id":"retry-1","decision":"Stop","guidance":"g"}`, "guidance and addDomains go with the decision Retry")
+	try("responses", `{"id":"retry-1","decision":"Stop"}`, "")
+	must(t, add(ctx, admin, run, "responses", `{"id":"retry-1","decision":"Retry","guidance":"g"}`))
+
+	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "u1", Kind: v1alpha1.InputOutcomeUnknown, Question: "What did it do?"})
+	try("responses", `{"id":"u1","answer":"retry"}`, "a call of unknown outcome with decision (Retry, Skip or Done)")
+	try("responses", `{"id":"u1","decision":"Retry","guidance":"g"}`, "a call of unknown outcome with decision (Retry, Skip or Done)")
+	try("responses", `{"id":"u1","decision":"Stop"}`, "a call of unknown outcome with decision (Retry, Skip or Done)")
+	for _, d := range []string{"Retry", "Skip", "Done"} {
+		try("responses", `{"id":"u1","decision":"`+d+`","reason":"r"}`, "")
+	}
 
 	asking(ctx, t, run, 3, nil)
-	try("retries", `{"attempt":2}`, "the next attempt of this run is 3")
-	try("retries", `{"attempt":4}`, "the next attempt of this run is 3")
-	try("retries", `{"attempt":3}`, "")
 	try("responses", `{"id":"q3","answer":"late"}`, "the run asks nothing now")
 }
 
@@ -80,13 +87,13 @@ func TestFourEyes(t *testing.T) {
 	}
 	run := newRun(ns)
 	must(t, alice.Create(ctx, run))
-	const domains = `{"attempt":1,"addDomains":["example.org"]}`
+	const domains = `{"id":"retry-1","decision":"Retry","addDomains":["example.org"]}`
 	for _, cortex := range []bool{false, true} {
 		if cortex {
 			must(t, admin.Create(ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(ns, "default"), Spec: v1alpha1.MotorCortexSpec{}}))
 		}
 		must(t, add(ctx, dryRun(alice), run, "responses", decisionOf))
-		must(t, add(ctx, dryRun(alice), run, "retries", domains))
+		must(t, add(ctx, dryRun(alice), run, "responses", domains))
 		must(t, alice.Create(ctx, exposed(), client.DryRunAll))
 	}
 	must(t, admin.Patch(ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(ns, "default")}, mergePatchOf(`{"spec":{"approval":{"fourEyes":true}}}`)))
@@ -97,12 +104,12 @@ func TestFourEyes(t *testing.T) {
 	const otherwise = "decisions in this namespace come from somebody else"
 	wantRefused(t, add(ctx, alice, run, "responses", decisionOf), "alice@"+ns+" created this run", otherwise)
 	wantRefused(t, add(ctx, alice, run, "responses", `{"id":"d1","decision":"Deny"}`), otherwise)
-	wantRefused(t, add(ctx, alice, run, "retries", domains), otherwise)
+	wantRefused(t, add(ctx, alice, run, "responses", domains), otherwise)
 	wantRefused(t, alice.Create(ctx, exposed(), client.DryRunAll), "exposeToSandbox is decided by who creates the run", otherwise)
 	// What is no decision stays theirs, and others decide.
 	must(t, add(ctx, dryRun(alice), run, "responses", answerOf))
-	must(t, add(ctx, dryRun(alice), run, "retries", `{"attempt":1}`))
-	must(t, add(ctx, dryRun(bob), run, "retries", domains))
+	must(t, add(ctx, dryRun(alice), run, "responses", `{"id":"retry-1","decision":"Retry"}`))
+	must(t, add(ctx, dryRun(bob), run, "responses", domains))
 	must(t, add(ctx, bob, run, "responses", decisionOf))
 	// A decision that is there is not taken for one of whoever writes next.
 	must(t, alice.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{"suspend":true}}`)))
@@ -122,7 +129,7 @@ func TestWhoSteersIsStamped(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	all := rights{"create,get,update,patch motorruns"}
+	all := rights{"create,get,update,patch,respond motorruns"}
 	alice, bob := person(ctx, t, ns, "alice@"+ns, all), person(ctx, t, ns, "bob@"+ns, all)
 	run := newRun(ns, func(run *v1alpha1.MotorRun) {
 		run.Spec.Suspend, run.Spec.SuspendedBy, run.Spec.CancelledBy = true, "root", "root"
@@ -149,11 +156,11 @@ func TestWhoSteersIsStamped(t *testing.T) {
 	want("", "")
 	patch(bob, `{"suspend":true}`)
 	want(b, "")
-	must(t, add(ctx, bob, run, "retries", `{"attempt":1,"requestedBy":"root"}`))
+	must(t, add(ctx, bob, run, "responses", `{"id":"retry-1","decision":"Retry","respondedBy":"root"}`))
 	patch(alice, `{"cancel":true,"cancelledBy":"root"}`)
 	want(b, a)
-	if r := run.Spec.Retries; len(r) != 1 || r[0].RequestedBy != b {
-		t.Errorf("retries %+v", r)
+	if r := run.Spec.Responses; len(r) != 1 || r[0].RespondedBy != b {
+		t.Errorf("responses %+v", r)
 	}
 	patch(bob, `{"ttlSecondsAfterFinished":5}`)
 	want(b, a)
@@ -164,7 +171,7 @@ func TestWhoSteersWithoutStamping(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t, withoutStamping, "true")
 	user := "alice@" + ns
-	alice := person(ctx, t, ns, user, rights{"create,get,update,patch motorruns"})
+	alice := person(ctx, t, ns, user, rights{"create,get,update,patch,respond motorruns"})
 	run := newRun(ns)
 	must(t, alice.Create(ctx, run))
 	c := dryRun(alice)
@@ -174,8 +181,8 @@ func TestWhoSteersWithoutStamping(t *testing.T) {
 		wantRefused(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{%q:true,%q:"root"}}`, what.does, what.by)), "spec."+what.by+" is who sets spec."+what.does+": "+user)
 		wantRefused(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{%q:%q}}`, what.by, user)), "spec."+what.by)
 	}
-	must(t, add(ctx, c, run, "retries", `{"attempt":1,"requestedBy":"`+user+`"}`))
-	wantRefused(t, add(ctx, c, run, "retries", `{"attempt":1,"requestedBy":"root"}`), "requestedBy of a new entry in spec.retries is who writes it: "+user)
+	must(t, add(ctx, c, run, "responses", `{"id":"retry-1","decision":"Retry","respondedBy":"`+user+`"}`))
+	wantRefused(t, add(ctx, c, run, "responses", `{"id":"retry-1","decision":"Retry","respondedBy":"root"}`), "respondedBy of a new entry in spec.responses is who writes it: "+user)
 }
 
 func TestLabelsOfTheOperator(t *testing.T) {

@@ -29,7 +29,7 @@ func TestCopiesAreKnown(t *testing.T) {
 		t.Fatalf("origin %q", run.Spec.Origin)
 	}
 	must(t, add(ctx, alice, run, "responses", answerOf))
-	must(t, add(ctx, alice, run, "retries", `{"attempt":1}`))
+	must(t, add(ctx, alice, run, "responses", `{"id":"retry-1","decision":"Retry"}`))
 	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
 	for _, origin := range []v1alpha1.RunOrigin{v1alpha1.OriginCreated, v1alpha1.OriginCopied, v1alpha1.OriginReleased} {
 		t.Run(string(origin), func(t *testing.T) {
@@ -37,8 +37,8 @@ func TestCopiesAreKnown(t *testing.T) {
 			is.Spec.Origin = origin
 			// Who restores it needs no right to answer: nothing of what was answered counts for the copy.
 			must(t, bob.Create(ctx, is, client.DryRunAll))
-			if is.Spec.Origin != v1alpha1.OriginCopied || len(is.Spec.Responses) > 0 || len(is.Spec.Retries) > 0 || is.Spec.Requester.Username != "bob@"+ns {
-				t.Errorf("origin %q, responses %v, retries %v, requester %v", is.Spec.Origin, is.Spec.Responses, is.Spec.Retries, is.Spec.Requester)
+			if is.Spec.Origin != v1alpha1.OriginCopied || len(is.Spec.Responses) > 0 || is.Spec.Requester.Username != "bob@"+ns {
+				t.Errorf("origin %q, responses %v, requester %v", is.Spec.Origin, is.Spec.Responses, is.Spec.Requester)
 			}
 		})
 	}

@@ -133,7 +133,7 @@ func TestWhoMayAnswerAndSteer(t *testing.T) {
 	const respond, approve, update = "needs the verb respond", "need the verb approve", "need the verb update"
 	entries := map[string]struct{ list, entry string }{
 		"answer": {"responses", answerOf}, "decision": {"responses", decisionOf},
-		"retry": {"retries", `{"attempt":1}`}, "domains": {"retries", `{"attempt":1,"addDomains":["example.org"]}`},
+		"retry": {"responses", `{"id":"retry-1","decision":"Retry"}`}, "domains": {"responses", `{"id":"retry-1","decision":"Retry","addDomains":["example.org"]}`},
 	}
 	steer := map[string]string{
 		"owner":     `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"0"}]}}`,
@@ -143,10 +143,10 @@ func TestWhoMayAnswerAndSteer(t *testing.T) {
 	}
 	for user, want := range map[string]map[string]string{
 		"editor":         {"answer": respond, "decision": approve, "domains": approve},
-		"responder":      {"owner": update, "finalizer": update, "label": update, "annotation": update, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
-		"approver":       {"owner": update, "finalizer": update, "label": update, "annotation": update, "answer": respond, "domains": update, "retry": update, "cancel": update, "suspend": update, "ttl": update},
-		"of this run":    {"owner": update, "finalizer": update, "label": update, "annotation": update, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
-		"of another run": {"owner": update, "finalizer": update, "label": update, "annotation": update, "answer": respond, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
+		"responder":      {"owner": update, "finalizer": update, "label": update, "annotation": update, "decision": approve, "domains": approve, "cancel": update, "suspend": update, "ttl": update},
+		"approver":       {"owner": update, "finalizer": update, "label": update, "annotation": update, "answer": respond, "domains": respond, "retry": respond, "cancel": update, "suspend": update, "ttl": update},
+		"of this run":    {"owner": update, "finalizer": update, "label": update, "annotation": update, "decision": approve, "domains": approve, "cancel": update, "suspend": update, "ttl": update},
+		"of another run": {"owner": update, "finalizer": update, "label": update, "annotation": update, "answer": respond, "decision": approve, "domains": respond, "retry": respond, "cancel": update, "suspend": update, "ttl": update},
 	} {
 		for what, e := range entries {
 			t.Run(user+" "+what, func(t *testing.T) { wantAdmitted(t, add(ctx, dryRun(users[user]), run, e.list, e.entry), want[what]) })
@@ -244,7 +244,7 @@ func TestTheOperatorDecidesNothing(t *testing.T) {
 			wantRefused(t, c.Create(ctx, newRun(ns, func(run *v1alpha1.MotorRun) { run.Name = "own" })), denied)
 			wantRefused(t, add(ctx, c, run, "responses", answerOf), denied)
 			wantRefused(t, add(ctx, c, run, "responses", decisionOf), denied)
-			wantRefused(t, add(ctx, c, run, "retries", `{"attempt":1}`), denied)
+			wantRefused(t, add(ctx, c, run, "responses", `{"id":"retry-1","decision":"Retry"}`), denied)
 			wantRefused(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{"cancel":true}}`)), denied)
 			must(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["motorcortex.dev/x"]}}`)))
 			must(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":null}}`)))
@@ -288,7 +288,9 @@ func TestRunsThatInstall(t *testing.T) {
 		"not controlled":   {operator, install(func(run *v1alpha1.MotorRun) { run.OwnerReferences[0].Controller = nil }), operators},
 		"another mode":     {operator, install(func(run *v1alpha1.MotorRun) { run.Spec = newRun(ns).Spec }), decides},
 		"with an answer":   {operator, install(func(run *v1alpha1.MotorRun) { run.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "a"}} }), decides},
-		"with a retry":     {operator, install(func(run *v1alpha1.MotorRun) { run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1}} }), decides},
+		"with a retry": {operator, install(func(run *v1alpha1.MotorRun) {
+			run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry}}
+		}), decides},
 	} {
 		t.Run(name, func(t *testing.T) { wantAdmitted(t, tt.as.Create(ctx, tt.run, client.DryRunAll), tt.want) })
 	}
@@ -370,11 +372,11 @@ func TestPoliciesAffordTheLargestRun(t *testing.T) {
 	c := person(ctx, t, ns, "c@"+ns, with(editor, credentialUser, approver, responder))
 	run := credentialRun(ns, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	run.Spec.Credentials[0].ExposeToSandbox, run.Spec.Credentials[0].Hosts = true, nil
-	for i := range 255 {
+	for i := range 246 {
 		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: fmt.Sprintf("%064d", i), Answer: "a"})
 	}
 	for i := range 9 {
-		run.Spec.Retries = append(run.Spec.Retries, v1alpha1.Retry{Attempt: int32(i + 1), AddDomains: []v1alpha1.Domain{"example.org"}})
+		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: fmt.Sprintf("retry-%d", i+1), Decision: v1alpha1.DecisionRetry, AddDomains: []v1alpha1.Domain{"example.org"}})
 	}
 	must(t, c.Create(ctx, run))
 	must(t, add(ctx, c, run, "responses", decisionOf))

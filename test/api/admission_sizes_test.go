@@ -96,9 +96,9 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 		run := createRun(ctx, t, ns, largest(textsMost))
 		wantRefused(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"more":"x"}}}`)), "have 786441 bytes together")
 
-		// As many responses and retries as there can be, and as many bytes of answers.
+		// As many responses as there can be, and as many bytes of answers.
 		const each = answersMost / 16
-		for i := range 256 {
+		for i := range 247 {
 			r := v1alpha1.Response{ID: fmt.Sprintf("a0-s%d-c0", i), Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:" + strings.Repeat("0", 64)}
 			if i < 15 {
 				r = v1alpha1.Response{ID: r.ID, Answer: filled(t, c, each)}
@@ -106,16 +106,16 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 			run.Spec.Responses = append(run.Spec.Responses, r)
 		}
 		for i := range 9 {
-			retry := v1alpha1.Retry{Attempt: int32(i + 1), AddDomains: longDomains(100*(i+1), 100*(i+1)+16)}
+			retry := v1alpha1.Response{ID: fmt.Sprintf("retry-%d", i+1), Decision: v1alpha1.DecisionRetry, AddDomains: longDomains(100*(i+1), 100*(i+1)+12)}
 			if i < 4 {
 				retry.Guidance = filled(t, c, each/4)
 			}
-			run.Spec.Retries = append(run.Spec.Retries, retry)
+			run.Spec.Responses = append(run.Spec.Responses, retry)
 		}
 		more := run.DeepCopy()
-		more.Spec.Retries[8].Guidance = "g"
+		more.Spec.Responses[255].Guidance = "g"
 		wantRefused(t, admin.Update(ctx, more), "have 262145 bytes together", "may have 262144")
-		more.Spec.Retries[8].Guidance, more.Spec.Responses[255].Reason = "", "r"
+		more.Spec.Responses[255].Guidance, more.Spec.Responses[246].Reason = "", "r"
 		wantRefused(t, admin.Update(ctx, more), "have 262145 bytes together", "may have 262144")
 		must(t, admin.Update(ctx, run))
 

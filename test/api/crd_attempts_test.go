@@ -19,26 +19,26 @@ func TestRetriesAreOnlyAdded(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	one := `{"attempt":1,"guidance":"use port 8080","requestedBy":"admin"}`
+	one := `{"id":"retry-1","decision":"Retry","guidance":"use port 8080","respondedBy":"admin"}`
 	tests := map[string]struct {
 		json, merge string
 		refused     string
 	}{
-		"another one by JSON patch":             {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":2}}]`},
-		"another one before it":                 {json: `[{"op":"add","path":"/spec/retries/0","value":{"attempt":2,"guidance":"g"}}]`},
-		"both by merge patch":                   {merge: `{"spec":{"retries":[` + one + `,{"attempt":2}]}}`},
-		"other guidance":                        {json: `[{"op":"replace","path":"/spec/retries/0/guidance","value":"b"}]`, refused: "a retry cannot be changed"},
-		"the guidance removed":                  {json: `[{"op":"remove","path":"/spec/retries/0/guidance"}]`, refused: "a retry cannot be changed"},
-		"another number":                        {json: `[{"op":"replace","path":"/spec/retries/0/attempt","value":2}]`, refused: "cannot be taken back"},
-		"removed":                               {json: `[{"op":"remove","path":"/spec/retries/0"}]`, refused: "cannot be taken back"},
-		"the list removed":                      {json: `[{"op":"remove","path":"/spec/retries"}]`, refused: "cannot be taken back"},
-		"the list null":                         {merge: `{"spec":{"retries":null}}`, refused: "cannot be taken back"},
-		"replaced by another one (merge patch)": {merge: `{"spec":{"retries":[{"attempt":2}]}}`, refused: "cannot be taken back"},
-		"the same number again":                 {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":1}}]`, refused: "spec.retries[1]"},
-		"attempt 0":                             {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":0}}]`, refused: "spec.retries[1].attempt"},
-		"attempt 10":                            {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":10}}]`, refused: "spec.retries[1].attempt"},
-		"a domain":                              {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":2,"addDomains":["example.org"]}}]`},
-		"a domain for the one that is there":    {json: `[{"op":"add","path":"/spec/retries/0/addDomains","value":["example.org"]}]`, refused: "a retry cannot be changed"},
+		"another one by JSON patch":             {json: `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-2","decision":"Retry"}}]`},
+		"another one before it":                 {json: `[{"op":"add","path":"/spec/responses/0","value":{"id":"retry-2","decision":"Retry","guidance":"g"}}]`},
+		"both by merge patch":                   {merge: `{"spec":{"responses":[` + one + `,{"id":"retry-2","decision":"Retry"}]}}`},
+		"other guidance":                        {json: `[{"op":"replace","path":"/spec/responses/0/guidance","value":"b"}]`, refused: "a response cannot be changed"},
+		"the guidance removed":                  {json: `[{"op":"remove","path":"/spec/responses/0/guidance"}]`, refused: "a response cannot be changed"},
+		"another number":                        {json: `[{"op":"replace","path":"/spec/responses/0/id","value":"retry-2"}]`, refused: "cannot be taken back"},
+		"removed":                               {json: `[{"op":"remove","path":"/spec/responses/0"}]`, refused: "cannot be taken back"},
+		"the list removed":                      {json: `[{"op":"remove","path":"/spec/responses"}]`, refused: "cannot be taken back"},
+		"the list null":                         {merge: `{"spec":{"responses":null}}`, refused: "cannot be taken back"},
+		"replaced by another one (merge patch)": {merge: `{"spec":{"responses":[{"id":"retry-2","decision":"Retry"}]}}`, refused: "cannot be taken back"},
+		"the same number again":                 {json: `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-1","decision":"Retry"}}]`, refused: "spec.responses[1]"},
+		"guidance with another decision":        {json: `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-2","decision":"Stop","guidance":"g"}}]`, refused: "go with the decision Retry"},
+		"domains with an answer":                {json: `[{"op":"add","path":"/spec/responses/-","value":{"id":"q","answer":"a","addDomains":["example.org"]}}]`, refused: "go with the decision Retry"},
+		"a domain":                              {json: `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-2","decision":"Retry","addDomains":["example.org"]}}]`},
+		"a domain for the one that is there":    {json: `[{"op":"add","path":"/spec/responses/0/addDomains","value":["example.org"]}]`, refused: "a response cannot be changed"},
 	}
 	i := 0
 	for name, tt := range tests {
@@ -48,15 +48,15 @@ func TestRetriesAreOnlyAdded(t *testing.T) {
 			t.Parallel()
 			ctx := testContext(t)
 			run := createRun(ctx, t, ns, func(r *v1alpha1.MotorRun) { r.Name = runName })
-			must(t, jsonPatch(ctx, run, `[{"op":"add","path":"/spec/retries/-","value":`+one+`}]`))
+			must(t, jsonPatch(ctx, run, `[{"op":"add","path":"/spec/responses/-","value":`+one+`}]`))
 			err := patchAs(ctx, run, tt.json, tt.merge)
 			if tt.refused != "" {
-				wantRefused(t, err, "spec.retries", tt.refused)
+				wantRefused(t, err, "spec.responses", tt.refused)
 				return
 			}
 			must(t, err)
-			if len(run.Spec.Retries) != 2 {
-				t.Errorf("%d retries, want 2", len(run.Spec.Retries))
+			if len(run.Spec.Responses) != 2 {
+				t.Errorf("%d retries, want 2", len(run.Spec.Responses))
 			}
 		})
 	}
@@ -72,19 +72,19 @@ func TestRetriesByApply(t *testing.T) {
 		return admin.Apply(ctx, o, client.FieldOwner(owner))
 	}
 	must(t, apply("{task: a, tools: [read], approval: {onUnknown: Model}}", "author"))
-	must(t, apply("{retries: [{attempt: 1, guidance: one}]}", "first"))
-	must(t, apply("{retries: [{attempt: 2}], suspend: true}", "second"))
+	must(t, apply("{responses: [{id: retry-1, decision: Retry, guidance: one}]}", "first"))
+	must(t, apply("{responses: [{id: retry-2, decision: Retry}], suspend: true}", "second"))
 	must(t, apply("{task: a, tools: [read], approval: {onUnknown: Model}}", "author"))
-	must(t, apply("{retries: [{attempt: 2}]}", "second"))
+	must(t, apply("{responses: [{id: retry-2, decision: Retry}]}", "second"))
 
 	var run v1alpha1.MotorRun
 	must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "run"}, &run))
-	want := []v1alpha1.Retry{{Attempt: 1, Guidance: "one", RequestedBy: "admin"}, {Attempt: 2, RequestedBy: "admin"}}
-	if diff := cmp.Diff(want, run.Spec.Retries); diff != "" || run.Spec.Suspend {
+	want := []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry, Guidance: "one", RespondedBy: "admin"}, {ID: "retry-2", Decision: v1alpha1.DecisionRetry, RespondedBy: "admin"}}
+	if diff := cmp.Diff(want, run.Spec.Responses); diff != "" || run.Spec.Suspend {
 		t.Errorf("suspend %t, retries (-want +got):\n%s", run.Spec.Suspend, diff)
 	}
-	wantRefused(t, apply("{retries: [{attempt: 3}]}", "first"), "cannot be taken back")
-	wantRefused(t, apply("{retries: [{attempt: 1, guidance: other}]}", "third"), "conflict")
+	wantRefused(t, apply("{responses: [{id: retry-3, decision: Retry}]}", "first"), "cannot be taken back")
+	wantRefused(t, apply("{responses: [{id: retry-1, decision: Retry, guidance: other}]}", "third"), "conflict")
 	wantRefused(t, apply("{task: a, tools: [read]}", "author"), "spec.approval")
 }
 

@@ -89,7 +89,7 @@ func TestGoClientWritesAnyRunBack(t *testing.T) {
 		"bare":       `{task: a}`,
 		"empty":      `{task: a, tools: [], domains: [], files: [], priority: 0, suspend: false, cancel: false, approval: {}, sandbox: {resources: {}}}`,
 		"quantities": `{task: a, sandbox: {resources: {cpu: 1000m, memory: 1.5Gi, workspace: 1048576}}}`,
-		"answered":   `{task: a, retries: [{attempt: 1}, {attempt: 2, guidance: g}], responses: [{id: q, answer: a}], ttlSecondsAfterFinished: 0}`,
+		"answered":   `{task: a, responses: [{id: q, answer: a}, {id: retry-1, decision: Retry}, {id: retry-2, decision: Retry, guidance: g, addDomains: [a.example.org]}], ttlSecondsAfterFinished: 0}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

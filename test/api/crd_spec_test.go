@@ -74,13 +74,9 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"a schema that is too long":      {spec: `{task: a, accept: {valueSchema: ` + strings.Repeat("x", 16385) + `}}`, want: []string{"spec.accept.valueSchema"}},
 		"no attempt":                     {spec: `{task: a, maxAttempts: 0}`, want: []string{"spec.maxAttempts"}},
 		"9 attempts":                     {spec: `{task: a, maxAttempts: 9}`, want: []string{"spec.maxAttempts"}},
-		"retry of the first attempt":     {spec: `{task: a, retries: [{attempt: 0}]}`, want: []string{"spec.retries[0].attempt"}},
-		"retry 10":                       {spec: `{task: a, retries: [{attempt: 10}]}`, want: []string{"spec.retries[0].attempt"}},
-		"retry without a number":         {spec: `{task: a, retries: [{guidance: g}]}`, want: []string{"spec.retries[0].attempt"}},
-		"the same retry twice":           {spec: `{task: a, retries: [{attempt: 1}, {attempt: 1, guidance: g}]}`, want: []string{"spec.retries[1]"}},
-		"empty guidance":                 {spec: `{task: a, retries: [{attempt: 1, guidance: ""}]}`, want: []string{"spec.retries[0].guidance"}},
-		"too much guidance":              {spec: `{task: a, retries: [{attempt: 1, guidance: ` + strings.Repeat("g", 4097) + `}]}`, want: []string{"spec.retries[0].guidance"}},
-		"retry that adds no such domain": {spec: `{task: a, retries: [{attempt: 1, addDomains: ["*"]}]}`, want: []string{"spec.retries[0].addDomains[0]"}},
+		"empty guidance":                 {spec: `{task: a, responses: [{id: retry-1, decision: Retry, guidance: ""}]}`, want: []string{"spec.responses[0].guidance"}},
+		"too much guidance":              {spec: `{task: a, responses: [{id: retry-1, decision: Retry, guidance: ` + strings.Repeat("g", 4097) + `}]}`, want: []string{"spec.responses[0].guidance"}},
+		"retry that adds no such domain": {spec: `{task: a, responses: [{id: retry-1, decision: Retry, addDomains: ["*"]}]}`, want: []string{"spec.responses[0].addDomains[0]"}},
 		"neither answer nor decision":    {spec: `{task: a, responses: [{id: a, respondedBy: me}]}`, want: []string{"spec.responses[0]", "either an answer or a decision"}},
 		"answer and decision":            {spec: `{task: a, responses: [{id: a, respondedBy: me, answer: a, decision: Deny}]}`, want: []string{"spec.responses[0]", "either an answer or a decision"}},
 		"credential without a host":      {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}}]}`, want: []string{"spec.credentials[0].hosts", "at least one host"}},
@@ -150,7 +146,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	limits := map[string]any{"maxIterations": int64(20), "activeDeadlineSeconds": int64(600), "inputDeadlineSeconds": int64(1800), "retryDeadlineSeconds": int64(1800), "approvalDeadlineSeconds": int64(900)}
 	// What is stored is what was written, and these.
 	defaults := map[string]any{
-		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{}, "extractSkills": "OnSuccess",
+		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "responses": []any{}, "extractSkills": "OnSuccess",
 		"keep": "Changes",
 	}
 	tests := map[string]struct {
@@ -163,7 +159,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 			"limits": map[string]any{"maxIterations": int64(50), "activeDeadlineSeconds": int64(600), "inputDeadlineSeconds": int64(1800), "retryDeadlineSeconds": int64(1), "approvalDeadlineSeconds": int64(900)},
 		}},
 		"null is the default": {
-			spec: `{task: a, limits: null, mode: null, responses: null, retries: null, maxAttempts: null, priority: null}`,
+			spec: `{task: a, limits: null, mode: null, responses: null, maxAttempts: null, priority: null}`,
 			want: map[string]any{"task": "a"},
 		},
 		"Oneshot": {spec: `{mode: Oneshot, code: {language: javascript, source: "1"}}`, want: map[string]any{
@@ -210,9 +206,6 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 				"suspend": true, "ttlSecondsAfterFinished": int64(0),
 			},
 		},
-		"retries in advance": {spec: `{task: a, retries: [{attempt: 1}, {attempt: 9, guidance: g}]}`, want: map[string]any{
-			"task": "a", "retries": []any{map[string]any{"attempt": int64(1)}, map[string]any{"attempt": int64(9), "guidance": "g"}},
-		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +232,7 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 		r.Spec = v1alpha1.MotorRunSpec{Task: "a"}
 	})
 	want := v1alpha1.MotorRunSpec{
-		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, ExtractSkills: v1alpha1.ExtractOnSuccess, Keep: v1alpha1.KeepChanges, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
+		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, ExtractSkills: v1alpha1.ExtractOnSuccess, Keep: v1alpha1.KeepChanges, Responses: []v1alpha1.Response{},
 		Limits: v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 1800, RetryDeadlineSeconds: 1800, ApprovalDeadlineSeconds: 900},
 	}
 	if diff := cmp.Diff(want, run.Spec); diff != "" {

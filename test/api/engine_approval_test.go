@@ -232,7 +232,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		for lost.Kind == v1alpha1.InputApproval {
 			lost = r.pending()
 		}
-		respond(r.ctx, t, r.run, lost.ID, v1alpha1.UnknownRetry)
+		decideUnknown(r.ctx, t, r.run, lost.ID, v1alpha1.DecisionRetry)
 		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Asks) == 3 })
 		r.decideCall(r.pendingApproval("a0-s1-c0-r1"), v1alpha1.DecisionDeny)
 		st := r.ended(1)[0].Status

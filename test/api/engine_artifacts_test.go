@@ -133,25 +133,6 @@ func (unled) Observed() runpolicy.Observed {
 	return runpolicy.Observed{Until: time.Now().Add(-time.Hour)}
 }
 
-// A leader of an older version removes the sandbox when it sees the end: what the workspace holds is recorded before.
-func TestEngineCollectsBeforeTheEndUnderAnOlderLeader(t *testing.T) {
-	for name, last := range map[string]motorloop.Answer{"it succeeds": says("done"), "it fails": says("", bashCall("true"))} {
-		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
-				says("", bashCall("mkdir artifacts; echo one > artifacts/one.txt")), last,
-			}}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 2 })
-			r.startEngineWith("worker-1", func(e *engine.Engine) { e.Time = unled{} })
-			steps := r.steps(func(s []v1alpha1.MotorStep) bool {
-				return len(s) > 1 && (s[len(s)-1].Spec.Final || s[len(s)-1].Spec.Type == v1alpha1.StepEnd)
-			})
-			list := steps[len(steps)-2].Status.Artifacts
-			if list == nil || len(list.Files) != 1 || list.Files[0].Path != "artifacts/one.txt" {
-				t.Errorf("before the end the journal has %+v", list)
-			}
-		})
-	}
-}
-
 func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir node_modules; echo x > node_modules/file")), says("done")}})
 	r.startEngine("worker-1", nil)

@@ -50,17 +50,20 @@ func (r *engineRig) inEffect() {
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Pending().Answered = true })
 }
 
+const skippedText = "The end of this call was not seen. It may have done all of its work, a part, or nothing, and a person decided to go on without it."
+
 func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		answer, effects string
-		result          v1alpha1.ToolResult
+		decision v1alpha1.Decision
+		effects  string
+		result   v1alpha1.ToolResult
 	}{
-		"made again":      {v1alpha1.UnknownRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
-		"it was done":     {v1alpha1.UnknownDone, "effect\n", v1alpha1.ToolResult{OK: true, Provenance: "user"}},
-		"left out":        {v1alpha1.UnknownSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user"}},
-		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user", Output: "The file is there, use it."}},
-		"by a new holder": {v1alpha1.UnknownRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
+		"made again":      {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
+		"it was done":     {v1alpha1.DecisionDone, "effect\n", v1alpha1.ToolResult{OK: true, Provenance: "user"}},
+		"left out":        {v1alpha1.DecisionSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user"}},
+		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user", Output: skippedText + " The person said: The file is there, use it."}},
+		"by a new holder": {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
@@ -83,7 +86,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(r.workspace, "after")); err == nil {
 				t.Error("the call after it did not wait")
 			}
-			respond(r.ctx, t, r.run, pending.ID, tt.answer)
+			decideUnknown(r.ctx, t, r.run, pending.ID, tt.decision)
 
 			first := r.ended(1)[0].Status
 			got := resultIn(t, first.Results, 0)

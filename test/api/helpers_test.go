@@ -134,6 +134,18 @@ func respond(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, id, answ
 	must(t, jsonPatch(ctx, run.DeepCopy(), `[{"op":"add","path":"/spec/responses/-","value":`+string(value)+`}]`))
 }
 
+// decideUnknown decides about a call of unknown outcome. A decision that is none of the three is the reason to skip it.
+func decideUnknown(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, id string, decision v1alpha1.Decision) {
+	t.Helper()
+	r := v1alpha1.Response{ID: id, Decision: decision}
+	if decision != v1alpha1.DecisionRetry && decision != v1alpha1.DecisionDone && decision != v1alpha1.DecisionSkip {
+		r.Decision, r.Reason = v1alpha1.DecisionSkip, string(decision)
+	}
+	value, err := json.Marshal(r)
+	must(t, err)
+	must(t, jsonPatch(ctx, run.DeepCopy(), `[{"op":"add","path":"/spec/responses/-","value":`+string(value)+`}]`))
+}
+
 // turn is what a model decided in the first attempt: calls are written as "tool:arguments".
 func turn(index int32, content string, calls ...string) *motorloop.Turn {
 	return turnOf(0, index, content, calls...)

@@ -141,7 +141,6 @@ func TestOneshotTakesNoRetry(t *testing.T) {
 	r.ready()
 	r.retry(1, "again")
 	r.step()
-	r.want(v1alpha1.PhaseRunning, "RetriesValid False OverMaxAttempts")
 	r.failed("Why")
 	r.step()
 	r.wantEnd(v1alpha1.PhaseFailed, "Why")

@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -266,9 +267,9 @@ func (r *rig) failed(reason string, out ...motorloop.Outcome) {
 // retry asks for another attempt as the design tells people to.
 func (r *rig) retry(attempt int, guidance string) {
 	r.t.Helper()
-	value, err := json.Marshal(v1alpha1.Retry{Attempt: int32(attempt), Guidance: guidance})
+	value, err := json.Marshal(v1alpha1.Response{ID: fmt.Sprintf("retry-%d", attempt), Decision: v1alpha1.DecisionRetry, Guidance: guidance})
 	must(r.t, err)
-	must(r.t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/retries/-","value":`+string(value)+`}]`))
+	must(r.t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/responses/-","value":`+string(value)+`}]`))
 }
 
 // attempts are "Cause Reason" of each attempt, the reason empty while it is open.

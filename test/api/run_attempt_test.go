@@ -35,7 +35,7 @@ func TestRetry(t *testing.T) {
 	failedAt := metav1.NewTime(r.now.Truncate(time.Second))
 	res := r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed", "SandboxReady True SandboxReady", "Finished False Running", "Stalled ",
-		"Succeeded Unknown Running", "RetriesValid True AllUsable")
+		"Succeeded Unknown Running")
 	r.wantAttempts("First RepeatedToolFailure")
 	run := r.run()
 	p := run.Status.Pending()
@@ -59,7 +59,7 @@ func TestRetry(t *testing.T) {
 	r.now = r.now.Add(1000 * time.Second)
 	r.retry(1, "Use port 9090.")
 	r.step()
-	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "SandboxReady True SandboxReady", "RetriesValid True AllUsable")
+	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "SandboxReady True SandboxReady")
 	r.wantAttempts("First RepeatedToolFailure", "Retry")
 	run = r.run()
 	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.Pending() != nil {
@@ -185,7 +185,7 @@ func TestLastAttemptEndsTheRun(t *testing.T) {
 	r.retry(1, "")
 	r.retry(2, "once more")
 	r.step()
-	r.want(v1alpha1.PhaseRunning, "RetriesValid False OverMaxAttempts")
+	r.want(v1alpha1.PhaseRunning, "ResponsesValid True AllAsked")
 	r.failed("Second")
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "Second")
@@ -220,7 +220,7 @@ func TestBudgetOfAnAttempt(t *testing.T) {
 
 func TestRetriesGivenInAdvance(t *testing.T) {
 	r := newRig(t, func(run *v1alpha1.MotorRun) {
-		run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1, Guidance: "again"}, {Attempt: 2}}
+		run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry, Guidance: "again"}, {ID: "retry-2", Decision: v1alpha1.DecisionRetry}}
 	})
 	r.ready()
 	r.failed("Why")
@@ -232,17 +232,33 @@ func TestRetriesGivenInAdvance(t *testing.T) {
 	r.wantAttempts("First Why", "Retry SandboxLost", "Retry")
 }
 
+// A person can decide against another attempt: the run ends at once, and its end says so.
+func TestAPersonStopsAfterAnAttempt(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.failed("Why")
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed")
+	must(t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-1","decision":"Stop"}}]`))
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "Why")
+	r.wantAttempts("First Why")
+	if !strings.Contains(run.Status.Result.Summary, "A person decided against another attempt.") {
+		t.Errorf("the end says %q", run.Status.Result.Summary)
+	}
+}
+
+// A decision about an attempt that the operator began by itself is ignored.
 func TestRetryThatComesTooLate(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	must(t, admin.Delete(r.ctx, r.pod()))
 	r.settle()
 	r.retry(1, "")
+	r.retry(10, "")
 	r.step()
-	r.want(v1alpha1.PhaseCreated, "RetriesValid False AttemptBegan")
-	if !slices.Contains(r.events, "Warning AttemptBegan") {
-		t.Errorf("events %v", r.events)
-	}
+	r.want(v1alpha1.PhaseCreated, "ResponsesValid False UnknownQuestion")
+	r.wantAttempts("First SandboxLost", "Infrastructure")
 }
 
 func TestCancelWhileWaitingForARetry(t *testing.T) {

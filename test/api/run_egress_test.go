@@ -223,7 +223,7 @@ func TestAttemptHasItsOwnToken(t *testing.T) {
 	_, before := r.grantOf()
 	r.failed("ToolFailed")
 	r.settle()
-	must(t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/retries/-","value":{"attempt":1,"addDomains":["example.net"]}}]`))
+	must(t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-1","decision":"Retry","addDomains":["example.net"]}}]`))
 	r.settle()
 	_, after := r.grantOf()
 	if after.Attempt != 1 || after.TokenHash == before.TokenHash {

@@ -37,13 +37,13 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	p := r.run().Status.Pending()
 	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
 	want := &v1alpha1.PendingInput{
-		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"retry", "skip", "done"}, StepName: "run-a0-s1",
+		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a0-s1",
 		AskTime: foundAt, ExpirationTime: metav1.NewTime(foundAt.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {
 		t.Errorf("question %q (-want +got):\n%s", p.Question, diff)
 	}
-	respond(r.ctx, t, r.run(), p.ID, "retry")
+	decideUnknown(r.ctx, t, r.run(), p.ID, v1alpha1.DecisionRetry)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid True AllAsked")
 
@@ -56,7 +56,7 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	if again == nil || !strings.HasPrefix(again.ID, "a0-s1-c0-r1-") {
 		t.Fatalf("pending %+v", again)
 	}
-	respond(r.ctx, t, r.run(), again.ID, "done")
+	decideUnknown(r.ctx, t, r.run(), again.ID, v1alpha1.DecisionDone)
 	r.step()
 	r.now = r.now.Add(10 * time.Second)
 	r.used("done")

@@ -6,7 +6,9 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,6 +57,18 @@ func end(t *testing.T, run *v1alpha1.MotorRun, signal string) {
 	}
 }
 
+// decideUnknown decides about a call of unknown outcome. A decision that is none of the three is the reason to skip it.
+func decideUnknown(t *testing.T, run *v1alpha1.MotorRun, id string, decision v1alpha1.Decision) {
+	t.Helper()
+	r := v1alpha1.Response{ID: id, Decision: decision}
+	if decision != v1alpha1.DecisionRetry && decision != v1alpha1.DecisionDone && decision != v1alpha1.DecisionSkip {
+		r.Decision, r.Reason = v1alpha1.DecisionSkip, string(decision)
+	}
+	value, err := json.Marshal(r)
+	must(t, err)
+	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/responses/-","value":%s}]`, value))
+}
+
 // awaitUnknown waits until a person is asked what to do about a call.
 func awaitUnknown(t *testing.T, run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
 	t.Helper()
@@ -73,16 +88,16 @@ func TestFaultToolServerCrashesInACall(t *testing.T) {
 	t.Parallel()
 	needNodeShell(t)
 	tests := map[string]struct {
-		policy v1alpha1.UnknownPolicy
-		answer string
-		ok     bool
-		code   string
+		policy   v1alpha1.UnknownPolicy
+		decision v1alpha1.Decision
+		ok       bool
+		code     string
 		// says is in what the model is told.
 		says    string
 		effects []string
 	}{
-		"retry": {v1alpha1.UnknownAskPerson, v1alpha1.UnknownRetry, true, "", "survived", []string{"a0.t0", "a0.t0"}},
-		"done":  {v1alpha1.UnknownAskPerson, v1alpha1.UnknownDone, true, "", "", []string{"a0.t0"}},
+		"retry": {v1alpha1.UnknownAskPerson, v1alpha1.DecisionRetry, true, "", "survived", []string{"a0.t0", "a0.t0"}},
+		"done":  {v1alpha1.UnknownAskPerson, v1alpha1.DecisionDone, true, "", "", []string{"a0.t0"}},
 		"skip":  {v1alpha1.UnknownAskPerson, "leave it, the bill is paid", false, "skipped", "leave it, the bill is paid", []string{"a0.t0"}},
 		"model": {v1alpha1.UnknownTellModel, "", false, toolapi.CodeOutcomeUnknown, "", []string{"a0.t0"}},
 	}
@@ -92,8 +107,8 @@ func TestFaultToolServerCrashesInACall(t *testing.T) {
 			run := startRun(t, "crash", counted(t), onUnknown(tt.policy))
 			before := awaitCommand(t, run)
 			crash(t, run)
-			if tt.answer != "" {
-				respond(t, run, awaitUnknown(t, run).ID, tt.answer)
+			if tt.decision != "" {
+				decideUnknown(t, run, awaitUnknown(t, run).ID, tt.decision)
 			}
 			done := wantCompleted(t, run, soon)
 			journal := wantWholeJournal(t, done)
@@ -123,7 +138,7 @@ func TestFaultToolServerIsToldToEndInACall(t *testing.T) {
 	end(t, run, "TERM")
 	asked := awaitUnknown(t, run)
 	wantEffects(t, run, "a0.t0")
-	respond(t, run, asked.ID, v1alpha1.UnknownDone)
+	decideUnknown(t, run, asked.ID, v1alpha1.DecisionDone)
 	journal := wantWholeJournal(t, wantCompleted(t, run, soon))
 	if u := journal[0].Status.Unknown; len(u) != 1 || u[0].CallID != journal[0].Spec.ToolCalls[0].ID {
 		t.Errorf("the journal says of the unknown outcome: %+v", u)
@@ -141,7 +156,7 @@ func TestFaultToolServerCrashesBetweenCalls(t *testing.T) {
 	crash(t, run)
 	asked := awaitUnknown(t, run)
 	wantEffects(t, run, "a0.t0.first", "a0.t0.second")
-	respond(t, run, asked.ID, v1alpha1.UnknownRetry)
+	decideUnknown(t, run, asked.ID, v1alpha1.DecisionRetry)
 	wantWholeJournal(t, wantCompleted(t, run, soon))
 	wantEffects(t, run, "a0.t0.first", "a0.t0.second", "a0.t0.second", "a0.t0.third")
 }
@@ -176,7 +191,7 @@ func TestFaultSandboxRunsOutOfMemoryInACall(t *testing.T) {
 		return r.Status.Pending() != nil || isTrue(r, v1alpha1.ConditionFinished)
 	})
 	if now.Status.Pending() != nil {
-		respond(t, run, awaitUnknown(t, run).ID, v1alpha1.UnknownSkip)
+		decideUnknown(t, run, awaitUnknown(t, run).ID, v1alpha1.DecisionSkip)
 	}
 	wantWholeJournal(t, wantCompleted(t, run, soon))
 	wantEffects(t, run, "a0.t0")

@@ -21,9 +21,9 @@ import (
 // retry starts an attempt as the docs tell people to.
 func retry(t *testing.T, run *v1alpha1.MotorRun, attempt int32, guidance string) {
 	t.Helper()
-	value, err := json.Marshal(v1alpha1.Retry{Attempt: attempt, Guidance: guidance})
+	value, err := json.Marshal(v1alpha1.Response{ID: fmt.Sprintf("retry-%d", attempt), Decision: v1alpha1.DecisionRetry, Guidance: guidance})
 	must(t, err)
-	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/retries/-","value":%s}]`, value))
+	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/responses/-","value":%s}]`, value))
 }
 
 // wantRetryQuestion waits until the run asks whether to make that attempt.
@@ -77,7 +77,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	if done.Status.Sandbox.PodUID != asked.Status.Sandbox.PodUID {
 		t.Error("the second attempt had another Pod")
 	}
-	wantCondition(t, done, v1alpha1.ConditionRetriesValid, metav1.ConditionTrue, "")
+	wantCondition(t, done, v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, "")
 	journal := wantWholeJournal(t, done)
 	if last := journal[len(journal)-1]; last.Spec.Attempt != 1 || !last.Spec.Final {
 		t.Errorf("the last step is %s", last.Name)
@@ -105,8 +105,8 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	run := startRun(t, "endless", withAttempts(2), withLimits(v1alpha1.RunLimits{MaxIterations: 2}))
 	asked := wantRetryQuestion(t, run, 1)
 	wantCondition(t, asked, v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, v1alpha1.ReasonBudgetExhausted)
-	another := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/retries/-","value":{"attempt":5}}]`))
-	if err := suite.client.Patch(t.Context(), asked.DeepCopy(), another); err == nil || !strings.Contains(err.Error(), "the next attempt of this run is 1") {
+	another := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-5","decision":"Retry"}}]`))
+	if err := suite.client.Patch(t.Context(), asked.DeepCopy(), another); err == nil || !strings.Contains(err.Error(), "asks nothing under the id retry-5") {
 		t.Errorf("another attempt than the next: %v", err)
 	}
 	retry(t, run, 1, "")

@@ -314,7 +314,7 @@ func TestSkillIsNotBlamed(t *testing.T) {
 	awaitRun(t, run, soon, "the end of its first attempt", func(r *v1alpha1.MotorRun) bool {
 		return r.Status.Pending() != nil && r.Status.Pending().Kind == v1alpha1.InputRetry
 	})
-	patch(t, run, types.JSONPatchType, `[{"op":"add","path":"/spec/retries/-","value":{"attempt":1,"guidance":"The service may be down for a moment: try again."}}]`)
+	patch(t, run, types.JSONPatchType, `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-1","decision":"Retry","guidance":"The service may be down for a moment: try again."}}]`)
 	done := wantCompleted(t, run, soon)
 	if done.Status.Result.Skills != nil {
 		t.Errorf("the run changed %+v", done.Status.Result.Skills)

@@ -49,7 +49,6 @@ func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 		s.Run.Status.PendingInputs = v1alpha1.PendingList(d.Retry)
 	}
 	showModel(s)
-	showRetries(s)
 	wakeForDeadline(s, d.WakeAt)
 	// A new sandbox is made when it is written that there has to be one.
 	return d.Next == nil || !d.Next.NewSandbox, nil

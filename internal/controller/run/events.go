@@ -28,7 +28,6 @@ var eventsOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionModelAvailable, "AskModel"},
 	{v1alpha1.ConditionAwaitingInput, "AskUser"},
 	{v1alpha1.ConditionResponsesValid, "CheckResponses"},
-	{v1alpha1.ConditionRetriesValid, "CheckRetries"},
 	{v1alpha1.ConditionSuspended, "Suspend"},
 	{v1alpha1.ConditionFinished, "Finish"},
 }
@@ -118,7 +117,7 @@ func approvalShown(run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
 
 // isCheck reports whether the condition is news only when it is False.
 func isCheck(conditionType string) bool {
-	return conditionType == v1alpha1.ConditionResponsesValid || conditionType == v1alpha1.ConditionRetriesValid
+	return conditionType == v1alpha1.ConditionResponsesValid
 }
 
 // nothingYet reports whether a reason is no news, or is reported otherwise.
@@ -178,10 +177,10 @@ func startedNote(run *v1alpha1.MotorRun, a *v1alpha1.AttemptStatus) string {
 	if a.Cause == v1alpha1.CauseInfrastructure {
 		return fmt.Sprintf("Attempt %d begins in a new sandbox, because the former one was lost.", a.Index)
 	}
-	for i := range run.Spec.Retries {
-		if r := &run.Spec.Retries[i]; r.Attempt == a.Index && r.RequestedBy != "" {
-			return fmt.Sprintf("Attempt %d begins, as %s asks for in spec.retries.", a.Index, runpolicy.Title(r.RequestedBy))
+	for i := range run.Spec.Responses {
+		if r := &run.Spec.Responses[i]; r.ID == runpolicy.RetryID(a.Index) && r.RespondedBy != "" {
+			return fmt.Sprintf("Attempt %d begins, as %s decided.", a.Index, runpolicy.Title(r.RespondedBy))
 		}
 	}
-	return fmt.Sprintf("Attempt %d begins, as spec.retries asks for.", a.Index)
+	return fmt.Sprintf("Attempt %d begins, as a person decided.", a.Index)
 }

@@ -25,32 +25,6 @@ func showAttempt(s *pass.Run) {
 	}
 }
 
-// showRetries names the entries of spec.retries that start no attempt.
-func showRetries(s *pass.Run) {
-	invalid := runpolicy.InvalidRetries(s.Run)
-	if len(invalid) == 0 {
-		s.Set(v1alpha1.ConditionRetriesValid, metav1.ConditionTrue, v1alpha1.ReasonRetriesValid, "Every retry has started an attempt or can start one.")
-		return
-	}
-	late, over := []string{}, []string{}
-	for _, i := range invalid {
-		if i.Reason == v1alpha1.ReasonRetryTooLate {
-			late = append(late, i.Entry)
-		} else {
-			over = append(over, i.Entry)
-		}
-	}
-	var message []string
-	if len(late) > 0 {
-		message = append(message, fmt.Sprintf("That attempt began without %s, so it is ignored. The next attempt is in status.pendingInputs[].attempt.",
-			strings.Join(late, ", ")))
-	}
-	if len(over) > 0 {
-		message = append(message, fmt.Sprintf("There can be no such attempt within spec.maxAttempts, so %s is ignored.", strings.Join(over, ", ")))
-	}
-	s.Set(v1alpha1.ConditionRetriesValid, metav1.ConditionFalse, invalid[0].Reason, strings.Join(message, " "))
-}
-
 // showModel shows that the run waits for its model, or that the model answers again. A run whose model was always available has no such condition.
 func showModel(s *pass.Run) {
 	o := s.Progress.Outage
@@ -274,9 +248,6 @@ func showResponses(s *pass.Run) {
 		return
 	}
 	message := fmt.Sprintf("Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInputs[].id.", strings.Join(unknown, ", "))
-	if slices.ContainsFunc(s.Run.Spec.Responses, func(r v1alpha1.Response) bool { return strings.HasPrefix(r.ID, "retry-") }) {
-		message += " Another attempt is asked for in spec.retries."
-	}
 	s.Set(v1alpha1.ConditionResponsesValid, metav1.ConditionFalse, v1alpha1.ReasonUnknownQuestion, message)
 }
 

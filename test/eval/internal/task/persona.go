@@ -21,6 +21,7 @@ const (
 const (
 	Approve = "ApproveOnce"
 	Deny    = "Deny"
+	Retry   = "Retry"
 )
 
 // Persona is the person behind a run: the replies that the first rule that fits gives.
@@ -68,9 +69,9 @@ func (p *Persona) compile() (found []error) {
 		if !slices.Contains([]string{KindQuestion, KindApproval, KindDomain, KindUnknown}, r.Kind) {
 			found = append(found, fmt.Errorf("persona.rules[%d].kind %q is none that a run asks", i, r.Kind))
 		}
-		decides := r.Kind == KindApproval || r.Kind == KindDomain
+		decides := r.Kind != KindQuestion
 		if (r.Decision != "") != decides || (r.Answer != "") == decides {
-			found = append(found, fmt.Errorf("persona.rules[%d]: a question and an unknown outcome need an answer, all else a decision", i))
+			found = append(found, fmt.Errorf("persona.rules[%d]: a question needs an answer, all else a decision", i))
 		}
 	}
 	return found
@@ -88,7 +89,7 @@ func (p Persona) Reply(q Question) Question {
 	case KindApproval, KindDomain:
 		q.Decision = Deny
 	case KindUnknown:
-		q.Answer = "retry"
+		q.Decision = Retry
 	default:
 		q.Answer = strings.TrimSpace(p.Default)
 		if q.Answer == "" {

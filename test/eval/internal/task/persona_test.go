@@ -21,7 +21,7 @@ func TestThePersonReplies(t *testing.T) {
 		"another approval":     {Question{Kind: KindApproval, Text: "bash rm -rf currency"}, Question{Decision: Deny}},
 		"a domain":             {Question{Kind: KindDomain, Text: "rates.example"}, Question{Decision: Deny, Reason: "not from here"}},
 		"another domain":       {Question{Kind: KindDomain, Text: "example.org"}, Question{Decision: Deny}},
-		"an unknown outcome":   {Question{Kind: KindUnknown, Text: "bash"}, Question{Answer: "retry"}},
+		"an unknown outcome":   {Question{Kind: KindUnknown, Text: "bash"}, Question{Decision: "Retry"}},
 		"a kind of the future": {Question{Kind: "Riddle", Text: "?"}, Question{Answer: DefaultAnswer}},
 	} {
 		tt.want.Kind, tt.want.Text = tt.asked.Kind, tt.asked.Text
