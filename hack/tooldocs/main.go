@@ -19,7 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"motorcortex.dev/motorcortex/hack/markdown"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -92,7 +92,7 @@ func sizes() []size {
 		},
 	} {
 		bytes := 0
-		for _, d := range motorloop.Definitions(set) {
+		for _, d := range catalog.Definitions(set) {
 			bytes += around + len(d.Name) + len(d.Description) + len(d.Parameters)
 		}
 		list = append(list, size{"`" + strings.Join(set, ", ") + "`", (bytes + bytesPerToken - 1) / bytesPerToken})
@@ -104,7 +104,7 @@ func sizes() []size {
 func everyTool() ([]tool, error) {
 	known := notes()
 	var tools []tool
-	for _, d := range motorloop.Definitions(names(known)) {
+	for _, d := range catalog.Definitions(names(known)) {
 		var s jsonschema.Schema
 		if err := json.Unmarshal(d.Parameters, &s); err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", d.Name, err)

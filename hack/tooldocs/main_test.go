@@ -8,14 +8,14 @@ import (
 	"regexp"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 )
 
 // Every tool that a model can be told of has a note, and its example is one that the tool would take.
 func TestEveryToolHasANote(t *testing.T) {
 	t.Parallel()
 	known := notes()
-	catalog := motorloop.NewCatalog()
+	catalog := catalog.New()
 	for _, name := range catalog.Names() {
 		n, ok := known[name]
 		if !ok || n.Short == "" || n.Limits == "" || len(n.Errors) == 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/schemabound"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -204,7 +205,7 @@ func lastClaim(turns []*Turn) string {
 			if c.Tool != toolapi.ToolFinish {
 				continue
 			}
-			if args, err := toolapi.ParseFinish(objectOrEmpty(c.Arguments)); err == nil {
+			if args, err := toolapi.ParseFinish(catalog.ObjectOrEmpty(c.Arguments)); err == nil {
 				return args.Summary
 			}
 		}
@@ -220,11 +221,11 @@ func (a Acceptance) valueMisfit(value json.RawMessage) string {
 	if len(value) == 0 {
 		return `the argument "value" is missing: give the result as JSON that fits the schema in your rules`
 	}
-	if err := jsonbound.Check(value, argumentLimits); err != nil {
+	if err := jsonbound.Check(value, catalog.ArgumentLimits); err != nil {
 		return fmt.Sprintf(`the argument "value" cannot be read: %v`, err)
 	}
 	if key := repeatedKey(value); key != "" {
-		return fmt.Sprintf(`the argument "value" has the key %q twice in one object`, shorten(key))
+		return fmt.Sprintf(`the argument "value" has the key %q twice in one object`, catalog.Shorten(key))
 	}
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
@@ -243,17 +244,17 @@ func (a Acceptance) valueMisfit(value json.RawMessage) string {
 			continue
 		}
 		if object, ok := v.(map[string]any); ok {
-			if why := misfit(s, object, "property"); why != "" {
+			if why := catalog.Misfit(s, object, "property"); why != "" {
 				return "the value does not fit its schema: " + why
 			}
 		}
-		return fmt.Sprintf("the value does not fit its schema%s: it is %s", typeOf(s), kindOf(v))
+		return fmt.Sprintf("the value does not fit its schema%s: it is %s", catalog.TypeOf(s), catalog.KindOf(v))
 	}
 	return ""
 }
 
 // repeatedKey returns a key that an object of the value has twice, "" if there is none. Some readers take the first and some the last of them,
-// and the schema would be checked against only one. The value is JSON, and not nested deeper than argumentLimits.
+// and the schema would be checked against only one. The value is JSON, and not nested deeper than catalog.ArgumentLimits.
 func repeatedKey(value json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	var objects []map[string]bool // nil for a list

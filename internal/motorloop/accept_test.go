@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -342,7 +343,7 @@ func TestDemandsAreTold(t *testing.T) {
 		t.Errorf("the demands take %d bytes", n)
 	}
 	parameters := func(cfg Config) string {
-		defs := cfg.definitions(builtin())
+		defs := cfg.definitions(catalog.Builtin())
 		return string(defs[len(defs)-1].Parameters)
 	}
 	with, without := parameters(cfg), parameters(Config{})

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolalias"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -185,7 +186,7 @@ func (r *run) request(t *Turn, c *Call, id string) toolapi.Call {
 	return toolapi.Call{
 		ID:             id,
 		Tool:           c.Tool,
-		Arguments:      json.RawMessage(objectOrEmpty(c.Arguments)),
+		Arguments:      json.RawMessage(catalog.ObjectOrEmpty(c.Arguments)),
 		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
 		IdempotencyKey: r.key(c),
 	}
@@ -238,9 +239,9 @@ func (r *run) refuse(i int) *toolapi.Result {
 		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
 				"split the work, for example by several write calls with append", toolapi.MaxArgumentsBytes))
-	case !r.catalog.knows(c.Tool) && r.cfg.withheld(c.Tool):
+	case !r.catalog.Knows(c.Tool) && r.cfg.withheld(c.Tool):
 		return nil
-	case !r.catalog.knows(c.Tool):
+	case !r.catalog.Knows(c.Tool):
 		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf("there is no tool %q: %s", c.Tool, instead(c, offered)))
 	case !slices.Contains(offered, c.Tool):
 		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q: %s", c.Tool, instead(c, offered)))

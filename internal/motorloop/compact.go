@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -77,7 +78,7 @@ func wholeSummaryRequest(cfg Config, turns []*Turn, level int) Request {
 	} else {
 		msgs = append(msgs, Message{Role: RoleUser, Content: ask})
 	}
-	return Request{Messages: msgs, Tools: cfg.definitions(catalogOf(cfg))}
+	return Request{Messages: msgs, Tools: cfg.definitions(catalog.With(cfg.MCPServers))}
 }
 
 // summaryRequest asks for the summary of the turns up to the one with index through. It sends the whole conversation if that fits, else

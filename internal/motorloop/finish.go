@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -73,7 +74,7 @@ func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error
 				"the %s call of the same answer did not succeed: look at its result, and call finish when that is dealt with", t.Calls[j].Tool)), nil
 		}
 	}
-	args, err := toolapi.ParseFinish(objectOrEmpty(t.Calls[i].Arguments))
+	args, err := toolapi.ParseFinish(catalog.ObjectOrEmpty(t.Calls[i].Arguments))
 	if err != nil {
 		return refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
@@ -172,7 +173,7 @@ func (t *Turn) accepted() *toolapi.FinishArgs {
 	if i < 0 {
 		return nil
 	}
-	args, err := toolapi.ParseFinish(objectOrEmpty(t.Calls[i].Arguments))
+	args, err := toolapi.ParseFinish(catalog.ObjectOrEmpty(t.Calls[i].Arguments))
 	if err != nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -145,7 +146,7 @@ func TestSuccessWithTheFirstWord(t *testing.T) {
 		"a failure":            {answers: []Answer{says("", finish(toolapi.FinishFailed, "No."))}, codes: "ok"},
 		"no tools are granted": {cfg: Config{Tools: []string{}}, answers: []Answer{lie}, codes: "ok"},
 		"nor but of people":    {cfg: Config{Tools: []string{toolapi.ToolAskUser}}, answers: []Answer{lie}, codes: "ok"},
-		"a server has tools":   {cfg: Config{Tools: []string{}, MCPServers: []MCPServer{{Name: "files"}}}, answers: []Answer{lie, lie}, codes: "not_finished ok"},
+		"a server has tools":   {cfg: Config{Tools: []string{}, MCPServers: []catalog.MCPServer{{Name: "files"}}}, answers: []Answer{lie, lie}, codes: "not_finished ok"},
 		"a proof is demanded":  {cfg: Config{Accept: Acceptance{Files: []string{"there"}}}, answers: []Answer{lie}, codes: "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,23 +33,6 @@ func golden(t *testing.T, name string, got string) {
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s has changed; if that is meant, run go test with -update\n%s", path, d)
-	}
-}
-
-func TestDefinitions(t *testing.T) {
-	all := append(builtin().Names(), "bash", "nonsense")
-	defs := Definitions(all)
-	b, err := json.MarshalIndent(defs, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "tools.golden.json", string(b)+"\n")
-	slices.Reverse(all)
-	if d := cmp.Diff(defs, Definitions(all)); d != "" {
-		t.Errorf("depends on the order of the grant: %s", d)
-	}
-	if defs := Definitions(nil); len(defs) != 2 || defs[0].Name != toolapi.ToolAskUser || defs[1].Name != toolapi.ToolFinish {
-		t.Errorf("without a grant: %v", defs)
 	}
 }
 

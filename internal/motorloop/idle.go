@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -105,7 +106,9 @@ func hasWrittenCall(s string) bool {
 	return false
 }
 
-func isToolName(s string) bool { return s != "" && (builtin().knows(s) || toolapi.IsMCPTool(s)) }
+func isToolName(s string) bool {
+	return s != "" && (catalog.Builtin().Knows(s) || toolapi.IsMCPTool(s))
+}
 
 // intention matches the beginning of a sentence that announces its speaker's next step.
 var intention = regexp.MustCompile(`(?i)^\W*(?:(?:now|next|first|then|so|ok|okay|alright|great)\b[,.]?\s+)*(?:i(?:'|’)?ll\b|i will\b|i am going to\b|i(?:'|’)m going to\b|let me\b|let(?:'|’)s\b|i am about to\b)`)

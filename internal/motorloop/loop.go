@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -30,7 +31,7 @@ type Loop struct {
 	Search Searcher
 	// MCP returns the MCP servers, once Ready has returned nil: the first model call waits for that. Nil means that there are
 	// none, and nothing waits.
-	MCP func() []MCPServer
+	MCP func() []catalog.MCPServer
 	// Peer returns the capabilities of the sandbox, nil if they are not known. It may wait for a moment; Ready is on its way by then. The model
 	// is offered nothing else. Nil means that the sandbox has all of them.
 	Peer func(context.Context) *toolapi.Peer
@@ -110,12 +111,12 @@ type run struct {
 	// skills may be nil.
 	skills SkillChecker
 	// servers is Loop.MCP; met is true if cfg and catalog have its servers.
-	servers func() []MCPServer
+	servers func() []catalog.MCPServer
 	met     bool
 	// ask for peer until it is known.
 	askPeer func(context.Context) *toolapi.Peer
 
-	catalog *Catalog
+	catalog *catalog.Catalog
 	gate    *gate
 	turns   []*Turn
 	// unrecorded is true if the last turn has entries that the journal lacks.
@@ -128,7 +129,7 @@ func (l *Loop) newRun(turns []*Turn) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
 		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills,
-		servers: l.MCP, askPeer: l.Peer, catalog: catalogOf(l.Config), gate: newGate(l.Ready),
+		servers: l.MCP, askPeer: l.Peer, catalog: catalog.With(l.Config.MCPServers), gate: newGate(l.Ready),
 	}
 	if r.person == nil {
 		r.person = absent{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -22,9 +23,9 @@ func TestOffersWhatTheSandboxHas(t *testing.T) {
 		}
 	}
 	cfg := Config{Tools: []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolGrep}}
-	whole := cfg.definitions(builtin())
+	whole := cfg.definitions(catalog.Builtin())
 	cfg.Peer = hello.Peer()
-	defs := cfg.definitions(builtin())
+	defs := cfg.definitions(catalog.Builtin())
 	var names []string
 	for _, d := range defs {
 		names = append(names, d.Name)
@@ -37,11 +38,11 @@ func TestOffersWhatTheSandboxHas(t *testing.T) {
 		if d.Name == toolapi.ToolBash && (strings.Contains(schema, `"background"`) || !strings.Contains(schema, `"timeoutSeconds"`) || !strings.Contains(schema, `"required":["command"]`)) {
 			t.Errorf("bash is described as %s", schema)
 		}
-		if d.Name != toolapi.ToolBash && !slices.ContainsFunc(whole, func(w ToolDefinition) bool { return w.Name == d.Name && string(w.Parameters) == schema }) {
+		if d.Name != toolapi.ToolBash && !slices.ContainsFunc(whole, func(w catalog.ToolDefinition) bool { return w.Name == d.Name && string(w.Parameters) == schema }) {
 			t.Errorf("%s is described as %s", d.Name, schema)
 		}
 	}
-	if again := (Config{Tools: cfg.Tools}).definitions(builtin()); !slices.ContainsFunc(again, func(d ToolDefinition) bool {
+	if again := (Config{Tools: cfg.Tools}).definitions(catalog.Builtin()); !slices.ContainsFunc(again, func(d catalog.ToolDefinition) bool {
 		return d.Name == toolapi.ToolBash && strings.Contains(string(d.Parameters), `"background"`)
 	}) {
 		t.Error("the catalog of all runs was changed")
@@ -76,7 +77,7 @@ func TestThePromptStaysWhenTheSandboxIsLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, Config{}, nil, says("", bash("one")), says("", question("Which?")), says("done"))
-			peer := toolapi.Hello{Tools: builtin().Names(), Features: toolapi.Features(), Environment: sampleEnvironment()}.Peer()
+			peer := toolapi.Hello{Tools: catalog.Builtin().Names(), Features: toolapi.Features(), Environment: sampleEnvironment()}.Peer()
 			asked := 0
 			w.loop.Peer = func(context.Context) *toolapi.Peer {
 				if asked++; late && asked == 1 {

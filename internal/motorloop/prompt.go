@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/template"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -24,7 +25,7 @@ var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap
 // SystemPrompt describes the model's role and its rules to it. It is the same in every request of an attempt, so that endpoints read
 // it once. Names of files are quoted: they come from the creator of the run.
 func SystemPrompt(cfg Config) string {
-	offered := cfg.offered(catalogOf(cfg))
+	offered := cfg.offered(catalog.With(cfg.MCPServers))
 	files := cfg.Files[:min(len(cfg.Files), maxListedFiles)]
 	view := promptView{
 		Domains:     cfg.Domains,
@@ -149,4 +150,26 @@ var mark = regexp.MustCompile(`(?i)<(\s*/?\s*(recovery_context|skill_instruction
 // tools or files, which would go on in the voice of the system prompt.
 func withoutMarks(s string) string {
 	return strings.TrimSpace(mark.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "&lt;$1"))
+}
+
+// maxProblem is how many bytes of a server's problem the prompt repeats.
+const maxProblem = 300
+
+// promptServer is an MCP server in the prompt.
+type promptServer struct{ Name, Tools, Problem string }
+
+// promptServers returns the servers in the order of their names.
+func promptServers(servers []catalog.MCPServer) []promptServer {
+	list := make([]promptServer, 0, len(servers))
+	for _, s := range servers {
+		var tools []string
+		for _, t := range s.Tools {
+			tools = append(tools, t.Name)
+		}
+		slices.Sort(tools)
+		problem := strings.Join(strings.Fields(strings.ToValidUTF8(s.Problem, "\uFFFD")), " ")
+		list = append(list, promptServer{s.Name, strings.Join(tools, ", "), cut(problem, maxProblem, maxProblem, "…")})
+	}
+	slices.SortFunc(list, func(a, b promptServer) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }

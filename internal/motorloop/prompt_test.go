@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -19,9 +20,9 @@ func TestTheFixedPartIsSmall(t *testing.T) {
 	cfg := Config{
 		Tools: []string{"bash", "code", "read", "write", "edit", "patch", "glob", "grep"}, MaxIterations: 40, TimeLimit: time.Hour, MaxTokens: 1_000_000,
 		Files: []string{"ISSUE.md", "src/app.py"}, Date: "2026-03-04", WritesSkills: true, Task: "Mend the bug that ISSUE.md describes.",
-		Peer: toolapi.Hello{Tools: builtin().Names(), Environment: sampleEnvironment(), Features: toolapi.Features()}.Peer(),
+		Peer: toolapi.Hello{Tools: catalog.Builtin().Names(), Environment: sampleEnvironment(), Features: toolapi.Features()}.Peer(),
 	}
-	defs := cfg.definitions(builtin())
+	defs := cfg.definitions(catalog.Builtin())
 	if len(defs) != 10 {
 		t.Fatalf("%d tools", len(defs))
 	}
@@ -44,7 +45,7 @@ func TestTheFixedPartIsSmall(t *testing.T) {
 // A section is in the prompt only if it applies.
 func TestSectionsWhereTheyApply(t *testing.T) {
 	t.Parallel()
-	hello := toolapi.Hello{Tools: builtin().Names(), Environment: sampleEnvironment(), Features: toolapi.Features()}
+	hello := toolapi.Hello{Tools: catalog.Builtin().Names(), Environment: sampleEnvironment(), Features: toolapi.Features()}
 	repository := Config{Tools: []string{"bash"}, Files: []string{"a"}, Peer: hello.Peer()}
 	hello.Features = slices.DeleteFunc(slices.Clone(hello.Features), func(f string) bool { return f == "POST "+toolapi.PathRepository })
 	const commit, promise = "If git log shows a commit \"The files that were given\"", "are the first commit"
@@ -61,7 +62,7 @@ func TestSectionsWhereTheyApply(t *testing.T) {
 		"one may be given":      {Config{RequestDomain: true}, []string{web}, nil},
 		"a file from the web":   {Config{Tainted: true}, []string{web}, nil},
 		"a search":              {Config{Tools: []string{"search_web"}, Search: true}, []string{web}, nil},
-		"a server":              {Config{MCPServers: []MCPServer{{Name: "files"}}}, []string{web}, nil},
+		"a server":              {Config{MCPServers: []catalog.MCPServer{{Name: "files"}}}, []string{web}, nil},
 		"a repository":          {repository, []string{commit}, []string{promise}},
 		"no files":              {Config{Tools: repository.Tools, Peer: repository.Peer}, nil, []string{commit}},
 		"no shell":              {Config{Files: repository.Files, Peer: repository.Peer}, nil, []string{commit}},

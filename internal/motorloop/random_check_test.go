@@ -5,6 +5,7 @@ package motorloop
 import (
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -83,7 +84,7 @@ func (p *play) checkJournal() {
 // checkRequest checks that a turn answers the request that follows from the turns before it.
 func (p *play) checkRequest(before []*Turn, turn *Turn) {
 	cfg := p.w.loop.Config
-	req := Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(builtin())}
+	req := Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(catalog.Builtin())}
 	if turn.summary() {
 		req = summaryRequest(cfg, before, turn.Through)
 	}

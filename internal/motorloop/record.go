@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -76,7 +77,7 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 	for i, c := range a.Calls[:min(len(a.Calls), maxRecordedCalls)] {
 		id := CallID(cfg.Attempt, t.Index, i)
 		rec := Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
-		rec.Arguments = recordedArguments(builtin().ownArguments(rec.Tool, c.Arguments), i < most, &room)
+		rec.Arguments = recordedArguments(catalog.Builtin().OwnArguments(rec.Tool, c.Arguments), i < most, &room)
 		t.Calls = append(t.Calls, rec)
 	}
 	t.Results = make([]*toolapi.Result, len(t.Calls))

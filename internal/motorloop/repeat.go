@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -70,10 +71,10 @@ func callsBefore(turns []*Turn, t, i int) iter.Seq2[*Call, *toolapi.Result] {
 
 // canonical returns the same for equivalent arguments: JSON with other spaces or another order of keys.
 func canonical(arguments string) string {
-	if jsonbound.Check([]byte(arguments), argumentLimits) != nil {
+	if jsonbound.Check([]byte(arguments), catalog.ArgumentLimits) != nil {
 		return arguments
 	}
-	dec := json.NewDecoder(strings.NewReader(objectOrEmpty(arguments)))
+	dec := json.NewDecoder(strings.NewReader(catalog.ObjectOrEmpty(arguments)))
 	dec.UseNumber() // A float64 would make different large numbers equal.
 	var v any
 	if err := dec.Decode(&v); err != nil {

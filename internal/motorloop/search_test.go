@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -83,7 +84,7 @@ func TestSearchWebIsOfferedWithAProviderOnly(t *testing.T) {
 	t.Parallel()
 	for _, provided := range []bool{true, false} {
 		cfg := Config{Tools: []string{toolapi.ToolSearchWeb}, Search: provided}
-		if offered := slices.Contains(cfg.offered(builtin()), toolapi.ToolSearchWeb); offered != provided {
+		if offered := slices.Contains(cfg.offered(catalog.Builtin()), toolapi.ToolSearchWeb); offered != provided {
 			t.Errorf("with a provider: %t, offered: %t", provided, offered)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -66,7 +67,7 @@ func (r *run) saveCredential(ctx context.Context, t *Turn, c *Call) (*toolapi.Re
 	if err := r.gate.wait(ctx); err != nil {
 		return nil, err
 	}
-	res, err := r.credentials.Save(ctx, objectOrEmpty(c.Arguments))
+	res, err := r.credentials.Save(ctx, catalog.ObjectOrEmpty(c.Arguments))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (r *run) searchWeb(ctx context.Context, t *Turn, c *Call) (*toolapi.Result,
 	if r.search == nil {
 		return refusal(toolapi.CodeToolNotGranted, noSearchText), nil
 	}
-	res, err := r.search.Search(ctx, objectOrEmpty(c.Arguments))
+	res, err := r.search.Search(ctx, catalog.ObjectOrEmpty(c.Arguments))
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -135,7 +136,7 @@ func TestRequestDomainIsOffered(t *testing.T) {
 		"with domains": {RequestDomain: true},
 		"both":         {RequestDomain: true, Tools: []string{toolapi.ToolRequestDomain}},
 	} {
-		if got := cfg.offered(builtin()); !cmp.Equal(got, []string{toolapi.ToolAskUser, toolapi.ToolFinish, toolapi.ToolRequestDomain}) {
+		if got := cfg.offered(catalog.Builtin()); !cmp.Equal(got, []string{toolapi.ToolAskUser, toolapi.ToolFinish, toolapi.ToolRequestDomain}) {
 			t.Errorf("%s: %v", name, got)
 		}
 		if p := SystemPrompt(cfg); !strings.Contains(p, "call request_domain: the person decides.") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -117,7 +118,7 @@ func TestSkillIsNeverCompacted(t *testing.T) {
 // A review has no person to ask: the tool is not offered, and a call of it is refused.
 func TestReviewAsksNobody(t *testing.T) {
 	cfg := Config{Tools: []string{"read"}, Skill: mailSkill(), Review: true}
-	for _, d := range cfg.definitions(builtin()) {
+	for _, d := range cfg.definitions(catalog.Builtin()) {
 		if d.Name != toolapi.ToolRead && d.Name != toolapi.ToolFinish {
 			t.Errorf("%s is offered", d.Name)
 		}

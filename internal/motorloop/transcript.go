@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -78,7 +79,7 @@ func (v *view) resultOf(t *Turn, i int) string {
 // replayableArguments makes arguments that an endpoint accepts back. Some endpoints parse the arguments of earlier calls. One
 // call whose arguments were no JSON object would make them refuse every later request of the run.
 func replayableArguments(raw string) string {
-	raw = objectOrEmpty(raw)
+	raw = catalog.ObjectOrEmpty(raw)
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(raw), &object) == nil && object != nil {
 		return raw

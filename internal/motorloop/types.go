@@ -7,10 +7,10 @@ package motorloop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -195,7 +195,7 @@ type Model interface {
 // Request is one request to a model.
 type Request struct {
 	Messages []Message
-	Tools    []ToolDefinition
+	Tools    []catalog.ToolDefinition
 }
 
 // Message is one message of the conversation.
@@ -217,24 +217,6 @@ const (
 	RoleAssistant Role = "assistant"
 	RoleTool      Role = "tool"
 )
-
-// ToolDefinition is a tool as the model sees it.
-type ToolDefinition struct {
-	Name        string
-	Description string
-	// Parameters is a JSON schema.
-	Parameters json.RawMessage
-}
-
-// MCPServer is a server of the Model Context Protocol as the model sees it.
-type MCPServer struct {
-	Name string
-	// Tools are the server's tools, under their full names (toolapi.MCPToolName). Description and Parameters are the server's own text.
-	Tools []ToolDefinition
-	// Problem is why the server, or a tool of it, cannot be used, "" if all can. A call of a tool that is missing for that
-	// reason is not refused: Tools answers it, because it may have been made before the tool was missing.
-	Problem string
-}
 
 // Outage reports that a model is not available now. It decides nothing about the attempt: the same request may succeed later.
 type Outage struct {
@@ -311,7 +293,7 @@ type Config struct {
 	// Search is true if a searcher is configured: search_web is offered if Tools names it.
 	Search bool
 	// MCPServers are those whose tools are offered beside Tools. The result of Loop.MCP replaces them.
-	MCPServers []MCPServer
+	MCPServers []catalog.MCPServer
 	// Domains are the domains that the sandbox may reach, as the model sees them. With one, results of tools may come from the web.
 	Domains []string
 	// Tainted is true if results of tools may come from the web also without one.

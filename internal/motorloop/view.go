@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -65,7 +66,7 @@ const (
 func viewOf(cfg Config, turns []*Turn) *view {
 	turns = judged(turns)
 	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
-	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalogOf(cfg)))
+	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalog.With(cfg.MCPServers)))
 	for _, t := range turns {
 		v.due = 0
 		if t.summary() {
@@ -260,7 +261,7 @@ func sizeOf(msgs []Message) int64 {
 	return int64(size)
 }
 
-func sizeOfTools(tools []ToolDefinition) int64 {
+func sizeOfTools(tools []catalog.ToolDefinition) int64 {
 	size := 0
 	for _, t := range tools {
 		size += len(t.Name) + len(t.Description) + len(t.Parameters)

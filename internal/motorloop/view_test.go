@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -108,7 +109,7 @@ func TestConversationsOnlyGrow(t *testing.T) {
 		before := Request{}
 		var sent, shortened int64
 		for i := range int32(turnsOfRun) {
-			req := Request{Messages: Transcript(cfg, turns), Tools: cfg.definitions(builtin())}
+			req := Request{Messages: Transcript(cfg, turns), Tools: cfg.definitions(catalog.Builtin())}
 			checkConversation(t, req.Messages)
 			if again := (Request{Messages: Transcript(cfg, turns), Tools: req.Tools}); RequestDigest(again) != RequestDigest(req) {
 				t.Fatalf("seed %d: the same turns give other messages", seed)

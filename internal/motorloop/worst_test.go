@@ -3,17 +3,17 @@
 package motorloop
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// TestWorst checks that the arguments of a call, and the schema of a tool, take no more than the manager has for each of its loops.
+// TestWorst checks that the arguments of a call take no more than the manager has for each of its loops.
 func TestWorst(t *testing.T) {
 	most := worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 24 << 20, Time: 20 * time.Second}
 	fill := func(before, unit string, size int) string {
@@ -27,7 +27,7 @@ func TestWorst(t *testing.T) {
 				args += "0]}"
 			}
 			worst.Within(t, "arguments of "+before+unit, most, func() {
-				_ = builtin().ValidateArguments(toolapi.ToolBash, args)
+				_ = catalog.Builtin().ValidateArguments(toolapi.ToolBash, args)
 				canonical(args)
 				replayableArguments(args)
 				shortenArguments(args, 1<<10)
@@ -36,21 +36,13 @@ func TestWorst(t *testing.T) {
 	}
 	closed := `{"command":` + strings.Repeat("[", 9990) + strings.Repeat("]", 9990) + "}"
 	worst.Within(t, "arguments that are nested", most, func() {
-		if err := builtin().ValidateArguments(toolapi.ToolBash, closed); err == nil || !strings.Contains(err.Error(), "nested") {
+		if err := catalog.Builtin().ValidateArguments(toolapi.ToolBash, closed); err == nil || !strings.Contains(err.Error(), "nested") {
 			t.Error(err)
 		}
 		canonical(closed)
 		replayableArguments(closed)
 		shortenArguments(closed, 1<<10)
 	})
-	for _, schema := range []string{
-		fill(`{"type":"object","allOf":[`, `{},`, toolapi.MaxMCPSchema-2) + "{}]}", fill(`{"not":`, `{"not":`, toolapi.MaxMCPSchema/2) + strings.Repeat("}", toolapi.MaxMCPSchema/14),
-		`{"type":"object","patternProperties":{"(a{1,1000}){1,1000}":{}}}`, `{"pattern":"((((a{100}){100}){100}){100})"}`, `{"type":"object","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}},"$ref":"#/$defs/a"}`,
-	} {
-		worst.Within(t, "the schema "+schema[:min(len(schema), 40)], most, func() {
-			_ = checkServerArguments(json.RawMessage(schema), map[string]any{"a": strings.Repeat("a", 10_000)}, 10_000)
-		})
-	}
 }
 
 // The longest attempt of the largest turns, in a window that is too small for any of them, is laid out quickly: that is done for

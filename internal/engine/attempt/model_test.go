@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 )
 
 // countingModel answers each request with its own number.
@@ -81,7 +82,7 @@ func TestAPatientModelWaitsWithStepsOnly(t *testing.T) {
 	}
 	cancel()
 	step := request("step")
-	step.Tools = motorloop.Definitions(nil)
+	step.Tools = catalog.Definitions(nil)
 	if _, err := m.Complete(ctx, step); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/jsonbound"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -45,7 +45,7 @@ type MCPServers struct {
 
 // mcpState is a server as the loop sees it.
 type mcpState struct {
-	motorloop.MCPServer
+	catalog.MCPServer
 	// changed is true if its tools no longer match its pin.
 	changed bool
 }
@@ -72,8 +72,8 @@ func NewMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *re
 }
 
 // Servers returns the servers for the loop. It is called when the sandbox is ready.
-func (m *MCPServers) Servers() []motorloop.MCPServer {
-	list := make([]motorloop.MCPServer, 0, len(m.states))
+func (m *MCPServers) Servers() []catalog.MCPServer {
+	list := make([]catalog.MCPServer, 0, len(m.states))
 	for _, s := range m.states {
 		list = append(list, s.MCPServer)
 	}
@@ -153,7 +153,7 @@ func (m *MCPServers) take(resp toolapi.MCPResponse) {
 	m.states = nil
 	room := mcpRoom{tools: maxMCPTools, bytes: maxMCPToolBytes}
 	for _, srv := range resp.Servers {
-		state := mcpState{MCPServer: motorloop.MCPServer{Name: srv.Name, Problem: m.clean(srv.Error)}}
+		state := mcpState{MCPServer: catalog.MCPServer{Name: srv.Name, Problem: m.clean(srv.Error)}}
 		if srv.Error == "" {
 			now := mcpDigest(srv.Tools)
 			if m.pins[srv.Name] == "" {
@@ -180,9 +180,9 @@ func (m *MCPServers) clean(said string) string {
 type mcpRoom struct{ tools, bytes int }
 
 // define describes the tools of a server for the model, within the limits.
-func (m *MCPServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []motorloop.ToolDefinition, omitted string) {
+func (m *MCPServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []catalog.ToolDefinition, omitted string) {
 	for i, t := range srv.Tools {
-		def := motorloop.ToolDefinition{
+		def := catalog.ToolDefinition{
 			Name: toolapi.MCPToolName(srv.Name, t.Name), Description: m.known.Hide(t.Description), Parameters: t.InputSchema,
 		}
 		// A server that has the value of a credential can put it into a description. And an endpoint would refuse the whole request for
@@ -250,7 +250,7 @@ func (s *Box) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.Result, e
 		return toolapi.Refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q", c.Tool)), nil
 	}
 	state := s.MCP.find(server)
-	if state != nil && slices.ContainsFunc(state.Tools, func(d motorloop.ToolDefinition) bool { return d.Name == c.Tool }) {
+	if state != nil && slices.ContainsFunc(state.Tools, func(d catalog.ToolDefinition) bool { return d.Name == c.Tool }) {
 		return nil, nil
 	}
 	before, err := s.Client.State(ctx, c.ID)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -104,7 +105,7 @@ func TestMapping(t *testing.T) {
 			{Role: motorloop.RoleTool, ToolCallID: "x1", Content: "a.txt"},
 			{Role: motorloop.RoleAssistant, Content: "hm"},
 		},
-		Tools: []motorloop.ToolDefinition{{Name: "list", Description: "Lists.", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}}}`)}},
+		Tools: []catalog.ToolDefinition{{Name: "list", Description: "Lists.", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}}}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+// Package catalog defines the tools as the model sees them: their names, descriptions and schemas, and the check of the arguments of a call.
+// The loop imports it; it does not know the loop.
+package catalog
 
 import (
 	"github.com/google/jsonschema-go/jsonschema"
@@ -8,9 +10,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// NewCatalog describes the tools by the argument structs of toolapi. Names, types, descriptions and required fields come from the structs;
-// NewCatalog adds the constraints that a Go type cannot express. It panics if a struct cannot be described, which does not depend on any input.
-func NewCatalog() *Catalog {
+// New describes the tools by the argument structs of toolapi. Names, types, descriptions and required fields come from the structs;
+// New adds the constraints that a Go type cannot express. It panics if a struct cannot be described, which does not depend on any input.
+func New() *Catalog {
 	return &Catalog{tools: []catalogTool{
 		describe[toolapi.BashArgs](toolapi.ToolBash,
 			"Runs a command line with bash in the workspace. Standard output and error come back together. Every call is a new shell: files "+

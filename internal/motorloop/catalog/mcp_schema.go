@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package catalog
 
 import (
 	"encoding/json"
@@ -25,27 +25,27 @@ func checkServerArguments(schema json.RawMessage, args map[string]any, size int)
 	if schemabound.MayFit(s, args) {
 		return nil
 	}
-	if why := misfit(s, args, "argument"); why != "" {
+	if why := Misfit(s, args, "argument"); why != "" {
 		return errors.New(why)
 	}
 	return errors.New("the arguments do not fit the schema of the tool")
 }
 
-// misfit returns which property of an object does not fit its schema, "" if that is unknown. The validator's own message names the property
+// Misfit returns which property of an object does not fit its schema, "" if that is unknown. The validator's own message names the property
 // that it happens to reach first, and repeats values of any size.
-func misfit(s *jsonschema.Schema, object map[string]any, noun string) string {
+func Misfit(s *jsonschema.Schema, object map[string]any, noun string) string {
 	for _, name := range slices.Sorted(slices.Values(s.Required)) {
 		if _, given := object[name]; !given {
-			return fmt.Sprintf("the %s %q is missing", noun, shorten(name))
+			return fmt.Sprintf("the %s %q is missing", noun, Shorten(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		sub := s.Properties[name]
 		switch {
 		case sub == nil && len(s.PatternProperties) == 0 && forbidsOthers(s):
-			return fmt.Sprintf("there is no %s %q: it can be %s", noun, shorten(name), shortNames(s.Properties))
+			return fmt.Sprintf("there is no %s %q: it can be %s", noun, Shorten(name), shortNames(s.Properties))
 		case sub != nil && !schemabound.MayFit(sub, object[name]):
-			return fmt.Sprintf("the %s %q does not fit its schema%s: it is %s", noun, shorten(name), typeOf(sub), kindOf(object[name]))
+			return fmt.Sprintf("the %s %q does not fit its schema%s: it is %s", noun, Shorten(name), TypeOf(sub), KindOf(object[name]))
 		}
 	}
 	return ""
@@ -62,7 +62,7 @@ func shortNames(properties map[string]*jsonschema.Schema) string {
 	const most = 32
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		names = append(names, fmt.Sprintf("%q", shorten(name)))
+		names = append(names, fmt.Sprintf("%q", Shorten(name)))
 	}
 	if len(names) > most {
 		names = append(names[:most], "…")
@@ -70,7 +70,8 @@ func shortNames(properties map[string]*jsonschema.Schema) string {
 	return strings.Join(names, ", ")
 }
 
-func typeOf(s *jsonschema.Schema) string {
+// TypeOf returns the type that a schema asks for, in parentheses, "" if it asks for none of the JSON types.
+func TypeOf(s *jsonschema.Schema) string {
 	switch s.Type {
 	case "string", "number", "integer", "boolean", "array", "object":
 		return " (" + s.Type + ")"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package catalog
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolalias"
 )
 
-// argumentLimits bound the arguments of a call. Each level uses a part of the stack wherever they are read.
-var argumentLimits = jsonbound.Limits{Depth: 64}
+// ArgumentLimits bound the arguments of a call. Each level uses a part of the stack wherever they are read.
+var ArgumentLimits = jsonbound.Limits{Depth: 64}
 
 // ValidateArguments checks the model's arguments of a tool against the tool's schema. No arguments at all count
 // as an empty object, and a null as an omitted field, because models write both. The error is one sentence for the
@@ -30,11 +30,11 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	if t == nil {
 		return fmt.Errorf("there is no tool %q", tool)
 	}
-	if err := jsonbound.Check([]byte(raw), argumentLimits); err != nil {
+	if err := jsonbound.Check([]byte(raw), ArgumentLimits); err != nil {
 		return fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	var v any
-	if err := json.Unmarshal([]byte(objectOrEmpty(raw)), &v); err != nil {
+	if err := json.Unmarshal([]byte(ObjectOrEmpty(raw)), &v); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return fmt.Errorf("the arguments are not JSON: %w after %d bytes", err, syntax.Offset)
 		}
@@ -42,7 +42,7 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	}
 	args, ok := v.(map[string]any)
 	if !ok {
-		return fmt.Errorf("the arguments must be a JSON object, not %s", kindOf(v))
+		return fmt.Errorf("the arguments must be a JSON object, not %s", KindOf(v))
 	}
 	if t.server != "" {
 		return checkServerArguments(t.Parameters, args, len(raw))
@@ -58,9 +58,9 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	return t.explain(args)
 }
 
-// ownArguments returns the arguments of a call with the tool's own names and types for them. The record of an answer has these, so
+// OwnArguments returns the arguments of a call with the tool's own names and types for them. The record of an answer has these, so
 // that approvals, policies and replays see the actual call. The arguments of an MCP server's tool are for the server to read.
-func (c *Catalog) ownArguments(tool, raw string) string {
+func (c *Catalog) OwnArguments(tool, raw string) string {
 	t := c.find(tool)
 	if t == nil || t.server != "" {
 		return raw
@@ -73,7 +73,7 @@ func (c *Catalog) ownArguments(tool, raw string) string {
 func (t *catalogTool) explain(args map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if t.fields[name] == nil {
-			msg := fmt.Sprintf("there is no argument %q: the arguments are %s", shorten(name), strings.Join(t.schema.PropertyOrder, ", "))
+			msg := fmt.Sprintf("there is no argument %q: the arguments are %s", Shorten(name), strings.Join(t.schema.PropertyOrder, ", "))
 			if advice := toolalias.Advice(t.Name, t.schema, name, func(other string) bool { return args[other] != nil }); advice != "" {
 				msg += ". " + advice
 			}
@@ -90,7 +90,7 @@ func (t *catalogTool) explain(args map[string]any) error {
 			continue
 		}
 		if t.fields[name].Validate(value) != nil {
-			return fmt.Errorf("the argument %q must be %s, not %s", name, expected, kindOf(value))
+			return fmt.Errorf("the argument %q must be %s, not %s", name, expected, KindOf(value))
 		}
 	}
 	return errors.New("the arguments do not fit the schema of the tool")
@@ -125,8 +125,8 @@ func expectation(s *jsonschema.Schema) string {
 	}
 }
 
-// kindOf describes a JSON value in words, with the value itself if it is short.
-func kindOf(v any) string {
+// KindOf describes a JSON value in words, with the value itself if it is short.
+func KindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -149,15 +149,16 @@ func kindOf(v any) string {
 // maxShown is how many characters of a value are repeated to the model.
 const maxShown = 40
 
-func shorten(s string) string {
+// Shorten returns a value, or as much of it as is repeated to the model.
+func Shorten(s string) string {
 	if r := []rune(s); len(r) > maxShown {
 		return string(r[:maxShown]) + "…"
 	}
 	return s
 }
 
-// objectOrEmpty returns raw, or an empty object if raw is empty.
-func objectOrEmpty(raw string) string {
+// ObjectOrEmpty returns raw, or an empty object if raw is empty.
+func ObjectOrEmpty(raw string) string {
 	if strings.TrimSpace(raw) == "" {
 		return "{}"
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package catalog
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Catalog has all tools, with the schemas that the model sees and that validate its arguments. It never changes after NewCatalog and may be
+// Catalog has all tools, with the schemas that the model sees and that validate its arguments. It never changes after New and may be
 // shared.
 type Catalog struct {
 	// tools are in the order in which the model sees them.
@@ -31,13 +31,13 @@ type catalogTool struct {
 	server string
 }
 
-// builtin returns the one Catalog that the loop uses. It is made at first use and never changed. Making it is slow: a loop that made one
+// Builtin returns the one Catalog that the loop uses. It is made at first use and never changed. Making it is slow: a loop that made one
 // for each turn would spend more on it than on everything else.
-var builtin = sync.OnceValue(NewCatalog)
+var Builtin = sync.OnceValue(New)
 
 // Definitions returns the granted tools, ask_user and finish as the model sees them, in an order that does not depend on
 // that of granted. It ignores names of unknown tools.
-func Definitions(granted []string) []ToolDefinition { return builtin().Definitions(granted) }
+func Definitions(granted []string) []ToolDefinition { return Builtin().Definitions(granted) }
 
 // Definitions is like the function of that name.
 func (c *Catalog) Definitions(granted []string) []ToolDefinition {
@@ -50,53 +50,6 @@ func (c *Catalog) Definitions(granted []string) []ToolDefinition {
 	return defs
 }
 
-// granted returns the names of the tools that the run may use, beside ask_user and those of MCP servers. It omits search_web if no
-// searcher is configured.
-func (cfg Config) granted() []string {
-	granted := slices.DeleteFunc(slices.Clone(cfg.Tools), func(tool string) bool { return tool == toolapi.ToolSearchWeb && !cfg.Search })
-	if cfg.RequestDomain {
-		granted = append(granted, toolapi.ToolRequestDomain)
-	}
-	return granted
-}
-
-// definitions returns the tools that the run is offered.
-func (cfg Config) definitions(c *Catalog) []ToolDefinition {
-	defs := c.Definitions(cfg.granted())
-	for i := range defs {
-		defs[i] = defs[i].without(cfg.hidden(defs[i].Name)...)
-	}
-	if cfg.Review {
-		defs = slices.DeleteFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolAskUser })
-	}
-	return narrow(defs, cfg.Peer)
-}
-
-// hidden returns the arguments of a tool that are meaningless in the run and would only tempt the model: the value of finish without a
-// schema for it, and the name of an external effect in a run that can reach nothing outside.
-func (cfg Config) hidden(tool string) []string {
-	switch tool {
-	case toolapi.ToolFinish:
-		if len(cfg.Accept.Schemas) == 0 {
-			return []string{"value"}
-		}
-	case toolapi.ToolBash, toolapi.ToolFetch:
-		if len(cfg.Domains) == 0 && !cfg.RequestDomain {
-			return []string{"idempotencyKey"}
-		}
-	}
-	return nil
-}
-
-// offered returns the names of definitions.
-func (cfg Config) offered(c *Catalog) []string {
-	var names []string
-	for _, d := range cfg.definitions(c) {
-		names = append(names, d.Name)
-	}
-	return names
-}
-
 // Names returns the names of all tools, in the order in which the model sees them.
 func (c *Catalog) Names() []string {
 	names := make([]string, 0, len(c.tools))
@@ -106,7 +59,8 @@ func (c *Catalog) Names() []string {
 	return names
 }
 
-func (c *Catalog) knows(tool string) bool { return c.find(tool) != nil }
+// Knows reports whether the catalog has a tool.
+func (c *Catalog) Knows(tool string) bool { return c.find(tool) != nil }
 
 func (c *Catalog) find(tool string) *catalogTool {
 	i := slices.IndexFunc(c.tools, func(t catalogTool) bool { return t.Name == tool })
