@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -49,13 +50,13 @@ func stepHead(o any) (any, error) {
 	if !s.Spec.Final && s.Spec.Type != v1alpha1.StepEnd {
 		s.Spec.Content = ""
 	}
-	s.Spec.Content = runpolicy.Cut(s.Spec.Content, headContent)
+	s.Spec.Content = fit.Cut(s.Spec.Content, headContent)
 	for i := range s.Spec.ToolCalls {
 		switch c := &s.Spec.ToolCalls[i]; {
 		case runpolicy.IsAsked(s, c.ID):
 			// The controller decides about them by the whole arguments, and a run has one such call at a time.
 		default:
-			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
+			c.Arguments = fit.Cut(c.Arguments, headArguments)
 		}
 	}
 	for i := range s.Status.Results {
@@ -74,9 +75,9 @@ func outputHead(s *v1alpha1.MotorStep, r *v1alpha1.ToolResult) string {
 		return oneshot.Read(r.OK, r.ErrorCode, r.Output).Value
 	}
 	if is(toolapi.ToolInstall) {
-		return runpolicy.Cut(r.Output, toolapi.MaxInstalledBytes)
+		return fit.Cut(r.Output, toolapi.MaxInstalledBytes)
 	}
-	return runpolicy.Cut(r.Output, headOutput)
+	return fit.Cut(r.Output, headOutput)
 }
 
 // skillHead retains all of a cached skill except the content of its files; code that reads its source reads the skill itself.

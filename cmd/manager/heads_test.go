@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -75,11 +76,11 @@ func TestStepHeadIsEnoughForTheController(t *testing.T) {
 		head := o.(*v1alpha1.MotorStep)
 		want := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*whole})
 		if want.Final != nil {
-			want.Final = new(runpolicy.CutEncoded(*want.Final, headContent))
+			want.Final = new(fit.CutEncoded(*want.Final, headContent))
 		}
 		got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*head})
 		if got.Final != nil {
-			got.Final = new(runpolicy.CutEncoded(*got.Final, headContent))
+			got.Final = new(fit.CutEncoded(*got.Final, headContent))
 		}
 		if len(got.DomainRequests) != 1 {
 			t.Errorf("final %t: the requests for domains are %+v", final, got.DomainRequests)

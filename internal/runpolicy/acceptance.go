@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/acceptance"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -70,7 +71,7 @@ func refuseChecks(a *v1alpha1.RunAcceptance, p *v1alpha1.SkillPolicy) *Refusal {
 	for i, c := range a.Commands {
 		if why := disallowed(text.JSON(toolapi.BashArgs{Command: c.Command}), p.Bash.AllowedCommands); why != "" {
 			return finalRefusal(reason, "spec.accept.commands[%d] is not within the commands of the skill's policy: %s. Leave it out, or have the policy changed.",
-				i, visible(oneLine(why, maxHead)))
+				i, visible(fit.OneLine(why, fit.MaxHead)))
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/commandline"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -169,7 +170,7 @@ func untold(c *commandline.Command) string {
 }
 
 // shown returns a text of the model's in one line, with nothing in it that could deceive the eye.
-func shown(s string) string { return Cut(visible(oneLine(s, maxHead)), maxHead) }
+func shown(s string) string { return fit.Cut(visible(fit.OneLine(s, fit.MaxHead)), fit.MaxHead) }
 
 // namedMethod returns the rule about the method of a fetch call, if there is one.
 func namedMethod(methods []string, arguments string) []ApprovalRule {
@@ -312,7 +313,7 @@ func irreversibleCommand(arguments string) (why string, told bool) {
 	}
 	named := make([]string, 0, maxCommands)
 	for _, c := range all[:min(len(all), maxCommands)] {
-		named = append(named, Cut(shown(strings.TrimSuffix(c, ";")), maxCommand))
+		named = append(named, fit.Cut(shown(strings.TrimSuffix(c, ";")), maxCommand))
 	}
 	why = strings.Join(named, ", ")
 	if more := len(all) - len(named); more > 0 {

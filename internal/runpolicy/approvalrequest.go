@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -25,10 +26,10 @@ const (
 // forbids it.
 func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
 	p.ExpirationTime = metav1.NewTime(ExpiresAt(run, a))
-	p.Title = Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
+	p.Title = fit.Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
 	p.Action = &v1alpha1.PendingAction{
-		Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
-		ArgsDigest: a.Digest, Reason: CutEncoded(approvalReason(run, c, a.Rule), maxActionReason), Rule: a.Rule, Check: s.Spec.Checks,
+		Tool: fit.CutEncoded(c.Tool, maxTool), Arguments: fit.CutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
+		ArgsDigest: a.Digest, Reason: fit.CutEncoded(approvalReason(run, c, a.Rule), maxActionReason), Rule: a.Rule, Check: s.Spec.Checks,
 	}
 	for _, d := range approvalDecisions(a.Rule) {
 		p.Options = append(p.Options, string(d))
@@ -43,9 +44,9 @@ func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	if p.Action.Check {
 		who = "The model says that the task is done. To see whether it is, spec.accept, or accept in the policy of its skill, has the run make the call"
 	}
-	fmt.Fprintf(&b, "%s %s.", who, callText(p.Action.Tool, CutEncoded(p.Action.Arguments, maxActionHead)))
+	fmt.Fprintf(&b, "%s %s.", who, callText(p.Action.Tool, fit.CutEncoded(p.Action.Arguments, maxActionHead)))
 	if p.Action.Reason != "" {
-		fmt.Fprintf(&b, " It needs approval: %s.", CutEncoded(p.Action.Reason, maxActionHead))
+		fmt.Fprintf(&b, " It needs approval: %s.", fit.CutEncoded(p.Action.Reason, maxActionHead))
 	}
 	decisions := string(v1alpha1.DecisionApproveOnce) + ", or Deny it"
 	if p.Action.Rule != "" {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // approvalRun returns a run whose people may take 60 s to approve a call.
@@ -72,7 +73,7 @@ func TestPendingApproval(t *testing.T) {
 				got = *p.Pending
 				tt.asked = append(tt.asked, tt.id)
 			}
-			if got.ID != tt.id || got.Title != tt.title || utf8.RuneCountInString(got.Title) > maxTitle {
+			if got.ID != tt.id || got.Title != tt.title || utf8.RuneCountInString(got.Title) > fit.MaxTitle {
 				t.Errorf("asks %q, %q", got.ID, got.Title)
 			}
 			var asked []string
@@ -136,10 +137,10 @@ func TestApprovalQuestionIsBounded(t *testing.T) {
 					t.Errorf("%s of %.40q: %q", what, arguments, s)
 				}
 			}
-			if n := encodedSize(p.Action.Arguments); n > maxActionArguments {
+			if n := fit.EncodedSize(p.Action.Arguments); n > maxActionArguments {
 				t.Errorf("%.40q: arguments of %d bytes", arguments, n)
 			}
-			if n := encodedSize(p.Question); n > 1500 || strings.Count(p.Question, "\n") != 2 {
+			if n := fit.EncodedSize(p.Question); n > 1500 || strings.Count(p.Question, "\n") != 2 {
 				t.Errorf("%.40q: a question of %d bytes:\n%s", arguments, n, p.Question)
 			}
 		}
@@ -289,9 +290,9 @@ func TestCutMiddle(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "short", strings.Repeat("<", 500), strings.Repeat("漢\n", 300), "\xff" + strings.Repeat("a", 500) + "end"} {
 		for _, max := range []int{20, 100, 3000} {
-			got := cutMiddle(s, max)
+			got := fit.CutMiddle(s, max)
 			valid := strings.ToValidUTF8(s, "\uFFFD")
-			if encodedSize(got) > max || !utf8.ValidString(got) || encodedSize(valid) <= max && got != valid {
+			if fit.EncodedSize(got) > max || !utf8.ValidString(got) || fit.EncodedSize(valid) <= max && got != valid {
 				t.Errorf("%.20q to %d: %q", s, max, got)
 			}
 			head, tail, cut := strings.Cut(got, " […] ")

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -42,7 +43,7 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 	case v1alpha1.InputApproval:
 		seconds = run.Spec.Limits.ApprovalDeadlineSeconds
 		a.Digest, a.OnTimeout = ArgsDigest(c.Tool, c.Arguments), v1alpha1.OnTimeoutDeny
-		if rule := OpenRule(run, steps, c.Tool, c.Arguments); rule != nil && encodedSize(rule.Name) <= maxActionReason {
+		if rule := OpenRule(run, steps, c.Tool, c.Arguments); rule != nil && fit.EncodedSize(rule.Name) <= maxActionReason {
 			a.Rule = rule.Name
 		}
 	case v1alpha1.InputDomainRequest:

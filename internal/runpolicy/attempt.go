@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -218,8 +219,8 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 	return &v1alpha1.PendingInput{
 		ID:             RetryID(cur + 1),
 		Kind:           v1alpha1.InputRetry,
-		Title:          Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
-		Question:       CutEncoded(b.String(), maxRetryQuestion-encodedSize(how)) + how,
+		Title:          fit.Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
+		Question:       fit.CutEncoded(b.String(), maxRetryQuestion-fit.EncodedSize(how)) + how,
 		Options:        []string{string(v1alpha1.DecisionRetry), string(v1alpha1.DecisionStop)},
 		StepName:       f.LastStepName,
 		Attempt:        new(cur + 1),

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // openPrograms returns the programs in the background of the attempt whose progress is unknown: their end was not observed, or they were ended from
@@ -48,7 +49,7 @@ func openProgram(s *v1alpha1.MotorStep, p v1alpha1.StepProgram, lastTurn int32) 
 		return nil
 	}
 	c := &s.Spec.ToolCalls[i]
-	ref := &CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead)}
+	ref := &CallRef{ID: c.ID, Tool: c.Tool, Arguments: fit.OneLine(c.Arguments, fit.MaxHead)}
 	told := p.FoundIn < lastTurn
 	switch {
 	case p.State == v1alpha1.ProgramRunning:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -19,7 +20,7 @@ func brokenOff(s *v1alpha1.MotorStep) []CallRef {
 		if r == nil || r.ErrorCode != toolapi.CodeKilled && r.ErrorCode != toolapi.CodeCancelled || !toolapi.HasEffects(c.Tool) {
 			continue
 		}
-		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead), BrokenOff: true})
+		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: fit.OneLine(c.Arguments, fit.MaxHead), BrokenOff: true})
 	}
 	return calls
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -118,7 +119,7 @@ func recordedFailure(o Observation) *v1alpha1.FailureSummary {
 		return nil
 	}
 	s := o.failure(f.Category, f.Reason, f.Message, f.Retryable)
-	s.Hint = CutEncoded(f.Hint, maxFailureText)
+	s.Hint = fit.CutEncoded(f.Hint, fit.MaxFailureText)
 	return s
 }
 
@@ -138,7 +139,7 @@ func by(who string) string {
 	if who == "" {
 		return ""
 	}
-	return ", by " + Title(who)
+	return ", by " + fit.Title(who)
 }
 
 func unanswered(o Observation, now time.Time) *End {
@@ -147,9 +148,9 @@ func unanswered(o Observation, now time.Time) *End {
 		return nil
 	}
 	message := fmt.Sprintf("Nobody answered the question %s within %d s (spec.limits.inputDeadlineSeconds): %s",
-		p.ID, o.Run.Spec.Limits.InputDeadlineSeconds, Title(p.Question))
+		p.ID, o.Run.Spec.Limits.InputDeadlineSeconds, fit.Title(p.Question))
 	if p.Default != "" {
-		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit, or spec.questions.onTimeout UseDefault.", Title(p.Default))
+		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit, or spec.questions.onTimeout UseDefault.", fit.Title(p.Default))
 	}
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, message, true))
 }
@@ -169,7 +170,7 @@ func timedOut(o Observation, now time.Time) *End {
 	case o.Progress.Running != nil && o.Progress.Pending == nil:
 		message += fmt.Sprintf(" It was at %s.", o.Progress.Running)
 	case o.Run.Status.Message != "":
-		message += " Last: " + Cut(o.Run.Status.Message, 400)
+		message += " Last: " + fit.Cut(o.Run.Status.Message, 400)
 	}
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, message, true))
 }
@@ -207,12 +208,9 @@ func (o Observation) hasCome(deadline, now time.Time) bool {
 	return !o.Observed.Now(now).Before(deadline)
 }
 
-// maxFailureText is the most bytes of the texts of a failure.
-const maxFailureText = 1024
-
 func (o Observation) failure(c v1alpha1.FailureCategory, reason, message string, retryable bool) *v1alpha1.FailureSummary {
 	return &v1alpha1.FailureSummary{
-		Category: c, Reason: CutEncoded(reason, 128), Message: CutEncoded(message, maxFailureText), LastStepName: o.Progress.LastStep,
+		Category: c, Reason: fit.CutEncoded(reason, 128), Message: fit.CutEncoded(message, fit.MaxFailureText), LastStepName: o.Progress.LastStep,
 		Retryable: retryable, SuggestedAction: SuggestedAction(c, reason, retryable),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -224,7 +225,7 @@ func TestCutEncodedTakesBrokenText(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"\xff", "a\xff", strings.Repeat("\xff", 100), strings.Repeat("漢\xe6\xbc", 50), strings.Repeat("a", 9) + "\xff"} {
 		for limit := 3; limit < 40; limit++ {
-			got := CutEncoded(s, limit)
+			got := fit.CutEncoded(s, limit)
 			if encoded, err := json.Marshal(got); err != nil || !utf8.ValidString(got) || len(encoded)-2 > limit {
 				t.Errorf("%q cut to %d bytes is %q (%v)", s, limit, got, err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -199,5 +200,5 @@ func requestText(rule allowlist.Rule, reason string) string {
 		}
 		return r
 	}, reason)
-	return CutEncoded(fmt.Sprintf("The model asks to reach %s: %s", domain, oneLine(plain, MaxDomainReason)), toolapi.MaxQuestion)
+	return fit.CutEncoded(fmt.Sprintf("The model asks to reach %s: %s", domain, fit.OneLine(plain, MaxDomainReason)), toolapi.MaxQuestion)
 }

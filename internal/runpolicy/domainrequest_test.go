@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 func TestParseDomainRequest(t *testing.T) {
@@ -65,7 +66,7 @@ func FuzzParseDomainRequest(f *testing.F) {
 			return
 		}
 		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", arguments), asked(v1alpha1.InputDomainRequest, 10*sec))})
-		if q := p.Pending; q != nil && (!domainShape.MatchString(string(q.Domain)) || encodedSize(q.Question) > 4096 || strings.ContainsAny(q.Question, "\n\r\x00")) {
+		if q := p.Pending; q != nil && (!domainShape.MatchString(string(q.Domain)) || fit.EncodedSize(q.Question) > 4096 || strings.ContainsAny(q.Question, "\n\r\x00")) {
 			t.Fatalf("pending %+v", q)
 		}
 	})

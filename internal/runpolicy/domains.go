@@ -8,6 +8,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // Limits of the domains of a run, in entries and in bytes of JSON. The engine and people rely on the list in the status, so Fit drops no entry of
@@ -83,9 +84,9 @@ func RefuseDomains(run *v1alpha1.MotorRun, bounds []v1alpha1.Domain) *Refusal {
 		if allowed.allows(r) {
 			continue
 		}
-		return &Refusal{Reason: v1alpha1.ReasonDomainNotAllowed, Message: CutEncoded(fmt.Sprintf(
+		return &Refusal{Reason: v1alpha1.ReasonDomainNotAllowed, Message: fit.CutEncoded(fmt.Sprintf(
 			"spec.domains[%d] %s is not within spec.egress.allowedDomains of the namespace's MotorCortex. The run starts when it is.", i, r),
-			maxFailureText)}
+			fit.MaxFailureText)}
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func refuseHosts(run *v1alpha1.MotorRun, own allowlist.List) *Refusal {
 }
 
 func finalRefusal(reason, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Message: CutEncoded(fmt.Sprintf(format, args...), maxFailureText), Final: true}
+	return &Refusal{Reason: reason, Message: fit.CutEncoded(fmt.Sprintf(format, args...), fit.MaxFailureText), Final: true}
 }
 
 // limit is bounds as they are compared with.
@@ -137,7 +138,7 @@ func rulesOf(domains []v1alpha1.Domain) allowlist.List {
 }
 
 // listedSize returns the size of a rule in a JSON list.
-func listedSize(r allowlist.Rule) int { return encodedSize(r.String()) + len(`"",`) }
+func listedSize(r allowlist.Rule) int { return fit.EncodedSize(r.String()) + len(`"",`) }
 
 // Domains returns the domains that the run may reach now, without duplicates and in a stable order. First come those of its spec, then those of
 // decisions for a further attempt that has begun, then those that a person allowed until the run ends. Last come those that a person allowed once, unless the

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -106,7 +107,7 @@ func TestRefuseDomains(t *testing.T) {
 			if got == nil {
 				got = &Refusal{}
 			}
-			if got.Reason != tt.reason || got.Final != tt.final || !strings.Contains(got.Message, tt.says) || len(got.Message) > maxFailureText {
+			if got.Reason != tt.reason || got.Final != tt.final || !strings.Contains(got.Message, tt.says) || len(got.Message) > fit.MaxFailureText {
 				t.Errorf("got %+v, want %q, final %t, %q", got, tt.reason, tt.final, tt.says)
 			}
 		})

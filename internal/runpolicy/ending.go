@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 const (
@@ -59,7 +60,7 @@ func EndingOf(o Observation, e *End, now time.Time) *v1alpha1.RunEnding {
 	ending := &v1alpha1.RunEnding{DecisionTime: metav1.NewTime(now), Reason: e.Reason}
 	if o.Progress.Final == nil && o.Progress.Failure == nil {
 		// Nothing else remembers it.
-		ending.Message, ending.Failure = CutEncoded(e.Message, maxFailureText), e.Failure
+		ending.Message, ending.Failure = fit.CutEncoded(e.Message, fit.MaxFailureText), e.Failure
 	}
 	return ending
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -28,7 +29,7 @@ func fullStatus() *v1alpha1.MotorRunStatus { return fullStatusWith(nil) }
 
 // fullStatusWith returns the full status of a run with a skill.
 func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
-	text := func(size int) string { return CutEncoded(strings.Repeat("<漢\"\n", size), size) }
+	text := func(size int) string { return fit.CutEncoded(strings.Repeat("<漢\"\n", size), size) }
 	at := new(metav1.NewTime(t0))
 	st := &v1alpha1.MotorRunStatus{
 		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Reason: strings.Repeat("R", 40), PendingKind: v1alpha1.InputOutcomeUnknown, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
@@ -44,7 +45,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 			StepName: strings.Repeat("s", 60), AskTime: *at, ExpirationTime: *at, OnTimeout: v1alpha1.OnTimeoutUseDefault, Answered: true,
 		}),
 	}
-	st.Artifacts, _ = ShowArtifacts(fullArtifacts())
+	st.Artifacts, _ = fit.ShowArtifacts(fullArtifacts())
 	st.Skill = s
 	for range 10 {
 		st.Pending().Options = append(st.Pending().Options, text(512))
@@ -61,7 +62,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 		}
 		for range maxLastCalls {
 			a.LastCalls = append(a.LastCalls, v1alpha1.CallHead{
-				ID: strings.Repeat("i", 20), Tool: text(maxTool), ErrorCode: strings.Repeat("e", 64), DurationMilliseconds: 1 << 40, Head: text(maxHead),
+				ID: strings.Repeat("i", 20), Tool: text(maxTool), ErrorCode: strings.Repeat("e", 64), DurationMilliseconds: 1 << 40, Head: text(fit.MaxHead),
 			})
 		}
 		if i < 9 {
@@ -154,8 +155,8 @@ func TestFit(t *testing.T) {
 			st.PendingInputs, st.Losses = nil, nil
 			fail(st)
 			st.CompletionTime = at
-			text := CutEncoded(strings.Repeat("<", 10_000), 8192)
-			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Skills: ShowSkills(fullSkills()), Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMilliseconds: 1 << 40, Tokens: 1 << 40}}
+			text := fit.CutEncoded(strings.Repeat("<", 10_000), 8192)
+			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Skills: fit.ShowSkills(fullSkills()), Summary: text, Partial: fit.CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMilliseconds: 1 << 40, Tokens: 1 << 40}}
 			st.Artifacts = nil
 		},
 	}
@@ -179,12 +180,12 @@ func TestFit(t *testing.T) {
 func testFit(t *testing.T, st *v1alpha1.MotorRunStatus, artifacts int) {
 	t.Helper()
 	whole := st.DeepCopy()
-	Fit(st)
-	if n := jsonSize(st); n > MaxStatusBytes {
+	fit.Fit(st)
+	if n := jsonSize(st); n > fit.MaxStatusBytes {
 		t.Errorf("%d bytes", n)
 	}
 	again := st.DeepCopy()
-	Fit(again)
+	fit.Fit(again)
 	if diff := cmp.Diff(st, again); diff != "" {
 		t.Errorf("what fits was made smaller:\n%s", diff)
 	}
@@ -229,7 +230,7 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st.Attempts[0].RecoveryContext = ""
 	st.Pending().Options, st.Egress, st.Artifacts, st.Conditions = nil, nil, nil, st.Conditions[:14]
 	before := st.DeepCopy()
-	if Fit(st); cmp.Diff(before, st) != "" {
+	if fit.Fit(st); cmp.Diff(before, st) != "" {
 		t.Errorf("a status of %d bytes was changed", jsonSize(before))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -40,7 +41,7 @@ func TestFullStatusIsFull(t *testing.T) {
 	asks, ended := fullStatusWith(fullSkill()), fullStatus()
 	ended.CompletionTime = new(metav1.NewTime(t0))
 	ended.Result = &v1alpha1.RunResult{
-		Artifacts: ended.Artifacts, ArtifactsOmitted: 3, Skills: ShowSkills(fullSkills()), Summary: "s", Partial: "p", OK: true,
+		Artifacts: ended.Artifacts, ArtifactsOmitted: 3, Skills: fit.ShowSkills(fullSkills()), Summary: "s", Partial: "p", OK: true,
 		Stats: v1alpha1.RunStats{DurationMilliseconds: 1},
 	}
 	ended.Ending = &v1alpha1.RunEnding{DecisionTime: *ended.CompletionTime, Reason: "R", Message: "m", Failure: ended.Attempts[8].Failure}
@@ -98,8 +99,8 @@ func TestFitOfOneshot(t *testing.T) {
 		t.Fatal("the value is none that a run can have")
 	}
 	value := st.Result.Value
-	Fit(st)
-	if n := jsonSize(st); st.Result.Value != value || n > MaxStatusBytes+oneshot.MaxQuotedBytes {
+	fit.Fit(st)
+	if n := jsonSize(st); st.Result.Value != value || n > fit.MaxStatusBytes+oneshot.MaxQuotedBytes {
 		t.Errorf("of the value there are %d bytes, of the status %d", len(st.Result.Value), n)
 	}
 }
@@ -115,10 +116,10 @@ func TestFitOfAValue(t *testing.T) {
 	if _, err := toolapi.ParseFinish(`{"status":"Succeeded","summary":"s","value":` + value + `}`); err != nil {
 		t.Fatal(err)
 	}
-	artifacts, _ := ShowArtifacts(fullArtifacts())
-	st.Result = &v1alpha1.RunResult{Value: value, Summary: strings.Repeat("s", 8192), Artifacts: artifacts, Skills: ShowSkills(fullSkills())}
-	Fit(st)
-	if n := jsonSize(st); st.Result.Value != value || n > MaxStatusBytes+toolapi.MaxFinishStored {
+	artifacts, _ := fit.ShowArtifacts(fullArtifacts())
+	st.Result = &v1alpha1.RunResult{Value: value, Summary: strings.Repeat("s", 8192), Artifacts: artifacts, Skills: fit.ShowSkills(fullSkills())}
+	fit.Fit(st)
+	if n := jsonSize(st); st.Result.Value != value || n > fit.MaxStatusBytes+toolapi.MaxFinishStored {
 		t.Errorf("of the value there are %d bytes, of the status %d", len(st.Result.Value), n)
 	}
 }

@@ -3,6 +3,7 @@
 package runpolicy
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -165,4 +166,13 @@ func unknown(callID, execution, policy string, found time.Duration) stepOption {
 			askedAbout(callID, execution, v1alpha1.InputOutcomeUnknown, found)(s)
 		}
 	}
+}
+
+// jsonSize returns the size of a value in JSON, in bytes.
+func jsonSize(v any) int {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return len(b)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -33,7 +34,7 @@ func TestGivenKeysAreFit(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, key := range []string{"a", "A", "a b", "a\tb", "é", "x\r\nHost: y", strings.Repeat("k", 123), strings.Repeat("k", 124), strings.Repeat("k", 128), "\u202e", "~!"} {
-		got := IdempotencyKey("bash", fmt.Sprintf(`{"command":"ls","idempotencyKey":%s}`, data(key, 1000)))
+		got := IdempotencyKey("bash", fmt.Sprintf(`{"command":"ls","idempotencyKey":%s}`, fit.Quoted(key, 1000)))
 		if !regexp.MustCompile(`^user:[!-~]+$`).MatchString(got) || len(got) > toolapi.MaxIdempotencyKey || seen[got] {
 			t.Errorf("%q gives %q", key, got)
 		}

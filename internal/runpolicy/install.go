@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -80,5 +81,5 @@ func installFailure(r *v1alpha1.ToolResult) string {
 			"They may need more memory than the sandbox has."
 	}
 	return "The packages could not be installed: " +
-		CutEncoded(strings.Join(strings.Fields(text.Printable(r.Output)), " "), maxInstallMessage)
+		fit.CutEncoded(strings.Join(strings.Fields(text.Printable(r.Output)), " "), maxInstallMessage)
 }

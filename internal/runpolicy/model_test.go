@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -98,7 +99,7 @@ func (w *world) once() bool {
 		w.pod, w.created = startingPod, w.now
 		changed = true
 	}
-	Fit(st)
+	fit.Fit(st)
 	w.check()
 	return changed
 }

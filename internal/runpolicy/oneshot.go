@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -27,7 +28,7 @@ func (p *Progress) addOneshot(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		o := oneshot.Read(r.OK, r.ErrorCode, r.Output)
 		p.Value = o.Value
 		// The output may be more than a cache has of it.
-		p.LastCalls[len(p.LastCalls)-1].Head = CutEncoded(Cut(o.Value, maxHead), maxHead)
+		p.LastCalls[len(p.LastCalls)-1].Head = fit.CutEncoded(fit.Cut(o.Value, fit.MaxHead), fit.MaxHead)
 		if o.Code == "" {
 			final := codeEnded
 			if o.Cut {

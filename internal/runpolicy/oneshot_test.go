@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 func oneshotRun(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
@@ -154,8 +155,8 @@ func TestFitKeepsTheValue(t *testing.T) {
 	at := new(metav1.NewTime(t0))
 	st.Attempts[2].Failure, st.CompletionTime = new(*st.Attempts[0].Failure), at
 	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})
-	st.Result = &v1alpha1.RunResult{Summary: CutEncoded(strings.Repeat("<", 2000), 1200), Value: p.Value}
-	if Fit(st); jsonSize(st) > MaxStatusBytes || st.Result.Value != p.Value || encodedSize(p.Value) < 12_000 {
-		t.Errorf("%d bytes, %d of them the value", jsonSize(st), encodedSize(st.Result.Value))
+	st.Result = &v1alpha1.RunResult{Summary: fit.CutEncoded(strings.Repeat("<", 2000), 1200), Value: p.Value}
+	if fit.Fit(st); jsonSize(st) > fit.MaxStatusBytes || st.Result.Value != p.Value || fit.EncodedSize(p.Value) < 12_000 {
+		t.Errorf("%d bytes, %d of them the value", jsonSize(st), fit.EncodedSize(st.Result.Value))
 	}
 }

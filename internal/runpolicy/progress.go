@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -121,7 +122,7 @@ type RunningCall struct {
 
 // String names the call for a person.
 func (c *RunningCall) String() string {
-	return fmt.Sprintf("step %d: %s (%s), since %s", c.Step, oneLine(c.Tool, maxTool), c.ID, c.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("step %d: %s (%s), since %s", c.Step, fit.OneLine(c.Tool, maxTool), c.ID, c.Since.UTC().Format(time.RFC3339))
 }
 
 // runningCall returns the first call of a step without a result, nil if there is none but questions. The calls of a step are made one after the
@@ -163,7 +164,7 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	p.Unknown = append(p.Unknown, openPrograms(steps, p.Attempt)...)
 	p.InBackground = runsInBackground(steps, p.Attempt)
 	if c := p.Running; c != nil {
-		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), StartTime: new(metav1.NewTime(c.Since))})
+		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: fit.CutEncoded(c.Tool, maxTool), StartTime: new(metav1.NewTime(c.Since))})
 	}
 	p.LastCalls = lastOf(p.LastCalls, maxLastCalls)
 	p.Unknown = lastOf(p.Unknown, maxUnknownCalls)
@@ -368,8 +369,8 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 	}
 	p.Calls = append(p.Calls, RecordedCall{c, r})
 	p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{
-		ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMilliseconds: r.DurationMilliseconds,
-		Head: CutEncoded(Cut(r.Output, maxHead), maxHead),
+		ID: c.ID, Tool: fit.CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMilliseconds: r.DurationMilliseconds,
+		Head: fit.CutEncoded(fit.Cut(r.Output, fit.MaxHead), fit.MaxHead),
 	})
 }
 
@@ -392,7 +393,7 @@ func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 		if !toolapi.HasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
 			continue
 		}
-		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead), InFlight: r == nil})
+		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: fit.OneLine(c.Arguments, fit.MaxHead), InFlight: r == nil})
 	}
 	return calls
 }

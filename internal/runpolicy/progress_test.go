@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 func pendingQuestion(id, question, step string, asked time.Duration) *v1alpha1.PendingInput {
@@ -275,10 +276,10 @@ func TestCut(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Cut(tt.in, tt.max); got != tt.cut {
+			if got := fit.Cut(tt.in, tt.max); got != tt.cut {
 				t.Errorf("Cut gives %q, want %q", got, tt.cut)
 			}
-			got := CutEncoded(tt.in, tt.max)
+			got := fit.CutEncoded(tt.in, tt.max)
 			if got != tt.encoded {
 				t.Errorf("CutEncoded gives %q, want %q", got, tt.encoded)
 			}

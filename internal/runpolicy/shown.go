@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -41,9 +42,9 @@ func showQuestion(p *v1alpha1.PendingInput, c *v1alpha1.ToolCall) {
 	}
 	p.Options = make([]string, 0, len(args.Options))
 	for _, o := range args.Options {
-		p.Options = append(p.Options, CutEncoded(o, toolapi.MaxOption))
+		p.Options = append(p.Options, fit.CutEncoded(o, toolapi.MaxOption))
 	}
-	p.Title, p.Question, p.Default = Title(args.Question), CutEncoded(args.Question, toolapi.MaxQuestion), CutEncoded(args.Default, toolapi.MaxOption)
+	p.Title, p.Question, p.Default = fit.Title(args.Question), fit.CutEncoded(args.Question, toolapi.MaxQuestion), fit.CutEncoded(args.Default, toolapi.MaxOption)
 }
 
 func showDomainRequest(p *v1alpha1.PendingInput, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
@@ -51,7 +52,7 @@ func showDomainRequest(p *v1alpha1.PendingInput, a *v1alpha1.StepAsk, c *v1alpha
 	if err != nil {
 		return
 	}
-	p.Title, p.Question, p.Domain = Title(fmt.Sprintf("Reach %s?", rule)), requestText(rule, reason), a.Domain
+	p.Title, p.Question, p.Domain = fit.Title(fmt.Sprintf("Reach %s?", rule)), requestText(rule, reason), a.Domain
 	p.Options = []string{string(v1alpha1.DecisionAllowOnce), string(v1alpha1.DecisionAllowRun), string(v1alpha1.DecisionDeny)}
 }
 
@@ -96,13 +97,13 @@ func lastUnknown(s *v1alpha1.MotorStep, callID string) *v1alpha1.UnknownExecutio
 
 // showOutcomeUnknown asks for the outcome of an execution whose end was not observed.
 func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
-	what := callText(c.Tool, oneLine(c.Arguments, maxHead))
+	what := callText(c.Tool, fit.OneLine(c.Arguments, fit.MaxHead))
 	check := ""
 	if s.Spec.Checks {
 		check = " It is a check of spec.accept: as if it had succeeded means that the run counts as done if the others hold, and without it that it does not."
 	}
-	p.Title = Title("Outcome unknown: " + what)
-	p.Question = CutEncoded(fmt.Sprintf(
+	p.Title = fit.Title("Outcome unknown: " + what)
+	p.Question = fit.CutEncoded(fmt.Sprintf(
 		"The sandbox's tool server ended in the middle of the call %s, between %s and %s. The call may have done all of its work, a "+
 			"part, or nothing. Find out which, and decide Retry to have it made again, Done to go on as if it had succeeded, or Skip to go on "+
 			"without it. A reason is shown to the model.%s",
@@ -116,9 +117,9 @@ func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1al
 // callText names a call for a person.
 func callText(tool, arguments string) string {
 	if arguments == "" {
-		return oneLine(tool, maxTool)
+		return fit.OneLine(tool, maxTool)
 	}
-	return oneLine(tool, maxTool) + " " + arguments
+	return fit.OneLine(tool, maxTool) + " " + arguments
 }
 
 // notBefore returns the earliest time at which an execution can have begun whose end was not observed. It is when the step was recorded, when the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -43,7 +44,7 @@ func PinSkill(run *v1alpha1.MotorRun, s *v1alpha1.Skill, revisions []v1alpha1.Sk
 
 // mayStart returns a refusal that a change of something else ends.
 func mayStart(reason, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Message: CutEncoded(fmt.Sprintf(format, args...), maxFailureText)}
+	return &Refusal{Reason: reason, Message: fit.CutEncoded(fmt.Sprintf(format, args...), fit.MaxFailureText)}
 }
 
 // wantedRevision returns the revision that the run means: the one that it names, or else the approved one. If the skill is not approved, and for a

@@ -9,6 +9,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/commandline"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -35,7 +36,7 @@ func CommandRefused(run *v1alpha1.MotorRun, tool, arguments string) string {
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("Nothing was run: %s.\n%s", visible(oneLine(why, 2*maxHead)), allowedText(run.Spec.Bash.AllowedCommands))
+	return fmt.Sprintf("Nothing was run: %s.\n%s", visible(fit.OneLine(why, 2*fit.MaxHead)), allowedText(run.Spec.Bash.AllowedCommands))
 }
 
 func disallowed(arguments string, patterns []v1alpha1.CommandPattern) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -41,7 +42,7 @@ func triedIn(calls []RecordedCall) []tried {
 	var list []tried
 	for _, rc := range slices.Backward(calls) {
 		c, r := rc.Call, rc.Result
-		now := tried{tool: c.Tool, arguments: CutEncoded(c.Arguments, maxTriedArguments), ok: r.OK, code: r.ErrorCode, output: ends(r.Output), times: 1}
+		now := tried{tool: c.Tool, arguments: fit.CutEncoded(c.Arguments, maxTriedArguments), ok: r.OK, code: r.ErrorCode, output: ends(r.Output), times: 1}
 		if n := len(list); n > 0 && list[n-1].tool == now.tool && list[n-1].arguments == now.arguments && list[n-1].code == now.code {
 			list[n-1].times++
 			continue
@@ -60,7 +61,7 @@ func ends(output string) string {
 	if n := len(output); n > 4*maxTriedOutput {
 		output = output[:2*maxTriedOutput] + output[n-2*maxTriedOutput:]
 	}
-	return cutMiddle(strings.TrimSpace(output), maxTriedOutput)
+	return fit.CutMiddle(strings.TrimSpace(output), maxTriedOutput)
 }
 
 // patched finds the files of a patch in the forms that the patch tool reads.
@@ -102,11 +103,11 @@ func writtenBy(c *v1alpha1.ToolCall) []string {
 // tried names the last calls of the attempt, as many of the newest as fit, in their order.
 func (t *boundedText) tried(calls []tried) {
 	const title = "Its last calls, the newest last, each with what came of it:\n"
-	room := t.left - encodedSize(title)
+	room := t.left - fit.EncodedSize(title)
 	var lines []string
 	for _, c := range slices.Backward(calls) {
 		line := c.String()
-		if room -= encodedSize(line) + 2; room < 0 {
+		if room -= fit.EncodedSize(line) + 2; room < 0 {
 			break
 		}
 		lines = append(lines, line)
@@ -124,14 +125,14 @@ func (t *boundedText) tried(calls []tried) {
 func (c tried) String() string {
 	end, most := "succeeded", maxTriedOK
 	if !c.ok {
-		end, most = "ended with "+data(c.code, maxRecoveryHead), maxTriedOutput
+		end, most = "ended with "+fit.Quoted(c.code, maxRecoveryHead), maxTriedOutput
 	}
 	if c.times > 1 {
 		end += fmt.Sprintf(", %d times in a row", c.times)
 	}
-	line := fmt.Sprintf("- %s %s %s", data(c.tool, maxRecoveryHead), data(c.arguments, maxTriedArguments), end)
+	line := fmt.Sprintf("- %s %s %s", fit.Quoted(c.tool, maxRecoveryHead), fit.Quoted(c.arguments, maxTriedArguments), end)
 	if c.output != "" {
-		line += ": " + dataMiddle(c.output, most)
+		line += ": " + fit.QuotedMiddle(c.output, most)
 	}
 	return line
 }
@@ -143,7 +144,7 @@ func (t *boundedText) changed(files []string) {
 	}
 	quoted := make([]string, 0, len(files))
 	for _, f := range files {
-		quoted = append(quoted, data(f, maxChangedPath))
+		quoted = append(quoted, fit.Quoted(f, maxChangedPath))
 	}
 	t.line("Files that it wrote or changed with write, edit and patch: %s. Where git is there, git diff shows all changes since the beginning.",
 		strings.Join(quoted, ", "))

@@ -18,7 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -122,11 +122,11 @@ func cutToHeads(steps []v1alpha1.MotorStep) {
 	for i := range steps {
 		for j := range steps[i].Spec.ToolCalls {
 			c := &steps[i].Spec.ToolCalls[j]
-			c.Arguments = runpolicy.Cut(c.Arguments, head)
+			c.Arguments = fit.Cut(c.Arguments, head)
 		}
 		for j := range steps[i].Status.Results {
 			o := &steps[i].Status.Results[j]
-			o.Output = runpolicy.Cut(o.Output, head)
+			o.Output = fit.Cut(o.Output, head)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -51,7 +51,7 @@ func (r *Reconciler) tell(run *v1alpha1.MotorRun, err error) {
 
 // event records an event about an archive. The bucket words its problems itself, and a person reads them on a terminal.
 func (r *Reconciler) event(run *v1alpha1.MotorRun, kind, reason, note string) {
-	r.Recorder.Eventf(run, nil, kind, reason, actionArchive, "%s", runpolicy.CutEncoded(text.Printable(note), pass.MaxNote))
+	r.Recorder.Eventf(run, nil, kind, reason, actionArchive, "%s", fit.CutEncoded(text.Printable(note), pass.MaxNote))
 }
 
 // problemOf distinguishes problems whose messages change from try to try.

@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/modelref"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // Check looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket reports whether
@@ -40,13 +40,13 @@ func Check(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bu
 			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf("spec.files[%d]: %s.", i, problem)}
 		}
 	}
-	if fromBucket <= runpolicy.MaxBucketBytes {
+	if fromBucket <= fit.MaxBucketBytes {
 		return nil
 	}
 	const mib = 1 << 20
 	return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
 		"spec.files have %d MiB from the bucket, and a run is given %d MiB at most: give fewer, or split the run.",
-		(fromBucket+mib-1)/mib, runpolicy.MaxBucketBytes/mib)}
+		(fromBucket+mib-1)/mib, fit.MaxBucketBytes/mib)}
 }
 
 // Review returns a *modelref.Problem unless the creator of the run may themselves get the source of each file: a ConfigMap, or that of an artifact.
@@ -97,7 +97,7 @@ func rightToFile(
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get MotorRun %s: %w", f.ArtifactRef.RunName, err)
 	}
-	if a, _ := runpolicy.ArtifactInput(&from, f.ArtifactRef.Path, bucket); err == nil && a != nil && a.ConfigMapName != "" {
+	if a, _ := fit.ArtifactInput(&from, f.ArtifactRef.Path, bucket); err == nil && a != nil && a.ConfigMapName != "" {
 		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: a.ConfigMapName}, nil
 	}
 	return of, nil
@@ -132,7 +132,7 @@ func checkArtifact(
 	if err != nil {
 		return 0, "", fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 	}
-	a, problem := runpolicy.ArtifactInput(&from, ref.Path, bucket)
+	a, problem := fit.ArtifactInput(&from, ref.Path, bucket)
 	if problem != "" || a.ConfigMapName != "" {
 		return 0, problem, nil
 	}

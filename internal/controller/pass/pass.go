@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 const (
@@ -54,7 +54,7 @@ func (p *Pass) SetCondition(
 	conditions *[]metav1.Condition, generation int64, conditionType string, status metav1.ConditionStatus, reason, message string,
 ) {
 	apimeta.SetStatusCondition(conditions, metav1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: runpolicy.CutEncoded(message, MaxMessage),
+		Type: conditionType, Status: status, Reason: reason, Message: fit.CutEncoded(message, MaxMessage),
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(p.Now),
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -20,7 +20,7 @@ type Transition struct{ kind, reason, action, note string }
 
 // NewTransition returns a transition whose note fits into an Event.
 func NewTransition(kind, reason, action, note string) Transition {
-	return Transition{kind, reason, action, runpolicy.CutEncoded(note, MaxNote)}
+	return Transition{kind, reason, action, fit.CutEncoded(note, MaxNote)}
 }
 
 // Tell writes the Events of transitions. It makes the notes printable: a model, a host or a skill's author worded much of them, and a person reads

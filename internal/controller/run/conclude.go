@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // maxSummary is the most of the model's closing text that the status carries.
@@ -104,7 +105,7 @@ func end(s *pass.Run, e *runpolicy.End) {
 	if e.Phase == v1alpha1.PhaseCompleted {
 		succeeded = metav1.ConditionTrue
 	}
-	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, pass.MaxMessage)
+	st.Phase, st.Message = e.Phase, fit.CutEncoded(e.Message, pass.MaxMessage)
 	st.CompletionTime = new(metav1.NewTime(s.Now))
 	st.PendingInputs, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.Now)
@@ -143,7 +144,7 @@ func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 	waited := p.Waited + p.Away + time.Duration(s.Run.Status.Paused.DurationSeconds)*time.Second
 	r := &v1alpha1.RunResult{
 		OK:      e.Phase == v1alpha1.PhaseCompleted,
-		Summary: runpolicy.CutEncoded(e.Message, maxSummary),
+		Summary: fit.CutEncoded(e.Message, maxSummary),
 		Stats: v1alpha1.RunStats{
 			Iterations: p.Turns, ToolCalls: p.ToolCalls, Errors: p.Errors,
 			DurationMilliseconds: ms(total), ModelMilliseconds: ms(p.Model), ToolMilliseconds: ms(p.Tool), WaitingMilliseconds: ms(waited),
@@ -151,10 +152,10 @@ func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 			Tokens:               p.Usage.TotalTokens,
 		},
 	}
-	r.Artifacts, r.ArtifactsOmitted = runpolicy.ShowArtifacts(p.Artifacts)
-	r.Skills, r.NotCollected = runpolicy.ShowSkills(p.Skills), notCollected(s)
+	r.Artifacts, r.ArtifactsOmitted = fit.ShowArtifacts(p.Artifacts)
+	r.Skills, r.NotCollected = fit.ShowSkills(p.Skills), notCollected(s)
 	if !r.OK {
-		r.Partial = runpolicy.CutEncoded(p.Partial, maxPartial)
+		r.Partial = fit.CutEncoded(p.Partial, maxPartial)
 	}
 	r.Value, r.Packages = cmp.Or(p.Value, e.Value), p.Packages
 	return r

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // eventsOf are the conditions whose changes are events, with the verb that names the change.
@@ -93,7 +94,7 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 	var list []pass.Transition
 	if was != nil {
 		a := p.Asked[was.ID]
-		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, runpolicy.CutEncoded(was.Action.Arguments, pass.MaxNote/2), was.Action.ArgsDigest)
+		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, fit.CutEncoded(was.Action.Arguments, pass.MaxNote/2), was.Action.ArgsDigest)
 		switch a.Outcome {
 		case v1alpha1.AskApproved, v1alpha1.AskDenied:
 			list = append(list, pass.NewTransition(corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)))
@@ -179,7 +180,7 @@ func startedNote(run *v1alpha1.MotorRun, a *v1alpha1.AttemptStatus) string {
 	}
 	for i := range run.Spec.Responses {
 		if r := &run.Spec.Responses[i]; r.ID == runpolicy.RetryID(a.Index) && r.RespondedBy != "" {
-			return fmt.Sprintf("Attempt %d begins, as %s decided.", a.Index, runpolicy.Title(r.RespondedBy))
+			return fmt.Sprintf("Attempt %d begins, as %s decided.", a.Index, fit.Title(r.RespondedBy))
 		}
 	}
 	return fmt.Sprintf("Attempt %d begins, as a person decided.", a.Index)

@@ -31,6 +31,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -239,7 +240,7 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	summarize(s)
 	pass.PrintRun(&s.Run.Status)
-	runpolicy.Fit(&s.Run.Status)
+	fit.Fit(&s.Run.Status)
 	// The answer may lack fields that the API server does not know.
 	paused := *s.Run.Status.Paused.DeepCopy()
 	if !s.Changed() {

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // showAttempt shows how far the current attempt got. The first one is there from the first pass on.
@@ -69,7 +70,7 @@ func summarize(s *pass.Run) {
 	s.Set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.Set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.Set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
-	st.Phase, st.Message = phase(s), runpolicy.CutEncoded(statusMessage(s), pass.MaxMessage)
+	st.Phase, st.Message = phase(s), fit.CutEncoded(statusMessage(s), pass.MaxMessage)
 	st.Reason, st.PendingKind = statusReason(s), ""
 	if p := awaited(s); p != nil {
 		st.PendingKind = p.Kind
@@ -219,7 +220,7 @@ func answeredMessage(run *v1alpha1.MotorRun) string {
 		return all + "."
 	}
 	last := &run.Spec.Responses[len(run.Spec.Responses)-1]
-	switch who := runpolicy.Title(last.RespondedBy); {
+	switch who := fit.Title(last.RespondedBy); {
 	case who == "":
 		return all + "."
 	case last.Decision != "":

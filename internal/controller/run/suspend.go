@@ -10,7 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // suspend prevents a run that was not accepted from beginning while its spec is suspended. A run that has begun retains what it has: its engine
@@ -31,7 +31,7 @@ func (r *Reconciler) suspend(_ context.Context, s *pass.Run) (bool, error) {
 func suspendedMessage(run *v1alpha1.MotorRun) string {
 	by := ""
 	if who := run.Spec.SuspendedBy; who != "" {
-		by = ", by " + runpolicy.Title(who)
+		by = ", by " + fit.Title(who)
 	}
 	return "The run is suspended" + by + ". It goes on when spec.suspend is taken back."
 }

@@ -12,7 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -71,7 +71,7 @@ func (s *scope) revision(contentHash string) *v1alpha1.SkillRevision {
 // summarize derives from the conditions of the steps those that kstatus reads, and the message.
 func (s *scope) summarize() {
 	st := &s.skill.Status
-	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, runpolicy.CutEncoded(s.verdict.Message, pass.MaxMessage)
+	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, fit.CutEncoded(s.verdict.Message, pass.MaxMessage)
 	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSkillReady, Message: "Runs can use the skill."}
 	for _, t := range []string{v1alpha1.ConditionApproved, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionPackagesReady} {
 		if c := s.condition(t); c != nil && c.Status != metav1.ConditionTrue {

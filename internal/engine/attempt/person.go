@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // Person answers the questions of a run from its spec. If an answer contains a value that the model must not see, the value is hidden from
@@ -42,7 +43,7 @@ func (p Person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
 		if !ok {
 			return a, false
 		}
-		closed.Reason = runpolicy.CutEncoded(p.Env.Known.Hide(closed.Reason), maxReason)
+		closed.Reason = fit.CutEncoded(p.Env.Known.Hide(closed.Reason), maxReason)
 		ask = closed
 	}
 	a = journal.AskOf(&ask)

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -31,7 +32,7 @@ func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, st
 		if client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 		}
-		a, _ := runpolicy.ArtifactInput(&from, ref.Path, true)
+		a, _ := fit.ArtifactInput(&from, ref.Path, true)
 		if a == nil || a.Provenance != string(toolapi.ProvenanceInternal) {
 			// The provenance of a deleted artifact is unknown.
 			return true, nil

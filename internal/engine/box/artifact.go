@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -30,7 +30,7 @@ var (
 	// errNoArtifact reports that an artifact is no longer available that was available when the run was accepted.
 	errNoArtifact = errors.New("the artifact cannot be had")
 	// errInputsTooLarge reports that a file exceeds the run's limit for inputs from the bucket.
-	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", runpolicy.MaxBucketBytes>>20)
+	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", fit.MaxBucketBytes>>20)
 	// errBucketStalls reports that the bucket is too slow, or not available. It proves nothing about the artifact.
 	errBucketStalls = fmt.Errorf("nothing came for %s", bucketWait)
 )
@@ -41,7 +41,7 @@ func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (
 	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.RunName}, &from); err != nil {
 		return nil, fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 	}
-	a, problem := runpolicy.ArtifactInput(&from, ref.Path, env.Bucket != nil)
+	a, problem := fit.ArtifactInput(&from, ref.Path, env.Bucket != nil)
 	if problem != "" {
 		return nil, fmt.Errorf("%w: %s", errNoArtifact, problem)
 	}

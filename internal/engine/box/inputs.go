@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -32,7 +32,7 @@ func (s *Box) putFiles(ctx context.Context) error {
 	if run.UID != s.Env.Run.UID {
 		return errors.New("read the run's files: another run has its name by now")
 	}
-	p := &inputPutter{env: s.Env, client: s.Client, left: runpolicy.MaxBucketBytes}
+	p := &inputPutter{env: s.Env, client: s.Client, left: fit.MaxBucketBytes}
 	for i := range run.Spec.Files {
 		f := &run.Spec.Files[i]
 		if err := p.putFile(ctx, f); err != nil {

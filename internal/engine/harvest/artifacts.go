@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/workpath"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -227,11 +228,11 @@ func (a *Artifacts) notInTime(art v1alpha1.Artifact, room *room) v1alpha1.Artifa
 	case !room.lists(&former):
 	case former.ConfigMapName != "" && room.inObject(former.Size):
 		room.objects += former.Size
-		room.listed += runpolicy.ListedBytes(&former)
+		room.listed += fit.ListedBytes(&former)
 		return former
 	case former.ObjectKey != "" && room.inBucket(former.Size):
 		room.blobs += former.Size
-		room.listed += runpolicy.ListedBytes(&former)
+		room.listed += fit.ListedBytes(&former)
 		return former
 	}
 	return skipped(art, v1alpha1.SkippedUnreadable, "it could not be read and kept in time")

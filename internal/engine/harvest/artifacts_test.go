@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -95,14 +95,14 @@ func TestWhatIsKeptIsListed(t *testing.T) {
 			}
 			art.ConfigMapName = artifactName(run, &art)
 			if room.lists(&art) {
-				room.listed += runpolicy.ListedBytes(&art)
+				room.listed += fit.ListedBytes(&art)
 				kept++
 			} else {
 				art = unlisted(art)
 			}
 			list.Files = append(list.Files, art)
 		}
-		shown, omitted := runpolicy.ShowArtifacts(list)
+		shown, omitted := fit.ShowArtifacts(list)
 		named := 0
 		for i := range shown {
 			if shown[i].ConfigMapName != "" {

@@ -22,7 +22,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -225,7 +225,7 @@ func TestAFileThatThereIsNoTimeFor(t *testing.T) {
 			&v1alpha1.Artifact{ConfigMapName: "c", Size: 2}, room{objects: maxObjectsBytes - 1}, "Unreadable", maxObjectsBytes - 1, 0,
 		},
 		"others took the bucket": {
-			&v1alpha1.Artifact{ObjectKey: "o", Size: 2}, room{bucket: true, blobs: runpolicy.MaxBucketBytes - 1}, "Unreadable", 0, runpolicy.MaxBucketBytes - 1,
+			&v1alpha1.Artifact{ObjectKey: "o", Size: 2}, room{bucket: true, blobs: fit.MaxBucketBytes - 1}, "Unreadable", 0, fit.MaxBucketBytes - 1,
 		},
 	} {
 		a := &Artifacts{}

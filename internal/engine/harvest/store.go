@@ -25,6 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -78,7 +79,7 @@ func (r *room) limit() int64 {
 func (r *room) most() int64 {
 	left := min(maxObjectBytes, maxObjectsBytes-r.objects)
 	if r.bucket {
-		left = max(left, runpolicy.MaxBucketBytes-r.blobs)
+		left = max(left, fit.MaxBucketBytes-r.blobs)
 	}
 	return min(left, r.limit())
 }
@@ -90,7 +91,7 @@ func (r *room) inObject(size int64) bool {
 
 // inBucket reports whether it goes into the bucket, if it does not go into an object.
 func (r *room) inBucket(size int64) bool {
-	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= runpolicy.MaxBucketBytes
+	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= fit.MaxBucketBytes
 }
 
 // tooLong returns the entry of a file that exceeds the remaining limit.
@@ -98,7 +99,7 @@ func (r *room) tooLong(art v1alpha1.Artifact) v1alpha1.Artifact {
 	switch {
 	case art.Size <= r.limit() && r.most() < r.limit():
 		return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
-			"the files of a run may have %d MiB in all, and %d MiB where the manager has a bucket", maxObjectsBytes>>20, runpolicy.MaxBucketBytes>>20))
+			"the files of a run may have %d MiB in all, and %d MiB where the manager has a bucket", maxObjectsBytes>>20, fit.MaxBucketBytes>>20))
 	case r.bucket:
 		return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB", toolapi.MaxArtifactBytes>>20))
 	}
@@ -153,20 +154,20 @@ func (a *Artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *readin
 		return nil
 	}
 	if err == nil {
-		room.listed += runpolicy.ListedBytes(art)
+		room.listed += fit.ListedBytes(art)
 	}
 	return err
 }
 
 // lists reports whether the entry fits into the list of the run's result: no reader would find a file that no list names.
 func (r *room) lists(entry *v1alpha1.Artifact) bool {
-	return r.listed+runpolicy.ListedBytes(entry) <= runpolicy.MaxListedBytes
+	return r.listed+fit.ListedBytes(entry) <= fit.MaxListedBytes
 }
 
 // unlisted returns the entry of a file that is not stored because the list of the result is full.
 func unlisted(art v1alpha1.Artifact) v1alpha1.Artifact {
 	return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
-		"the list of a run's files has %d KiB, and no room for more: give them shorter names, or put several into one archive", runpolicy.MaxListedBytes>>10))
+		"the list of a run's files has %d KiB, and no room for more: give them shorter names, or put several into one archive", fit.MaxListedBytes>>10))
 }
 
 // former returns the recorded entry of the file if the file has not changed, so that it was scanned and stored before.

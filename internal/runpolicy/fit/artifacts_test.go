@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package fit
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func TestShowArtifacts(t *testing.T) {
 	if diff := cmp.Diff(few.Files, shown); diff != "" || omitted != 2 {
 		t.Errorf("%d omitted:\n%s", omitted, diff)
 	}
-	full := fullArtifacts()
+	full := manyArtifacts()
 	shown, omitted = ShowArtifacts(full)
 	b, err := json.Marshal(shown)
 	if err != nil || len(b) > MaxListedBytes+2 || len(b) < MaxListedBytes/2 {
@@ -47,49 +47,6 @@ func TestShowArtifacts(t *testing.T) {
 	}
 }
 
-func TestKeepOf(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		spec v1alpha1.MotorRunSpec
-		want v1alpha1.RunKeep
-	}{
-		"before the field":         {v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeAgentic}, v1alpha1.KeepChanges},
-		"changes":                  {v1alpha1.MotorRunSpec{Keep: v1alpha1.KeepChanges}, v1alpha1.KeepChanges},
-		"artifacts":                {v1alpha1.MotorRunSpec{Keep: v1alpha1.KeepArtifacts}, v1alpha1.KeepArtifacts},
-		"nothing":                  {v1alpha1.MotorRunSpec{Keep: v1alpha1.KeepNothing}, v1alpha1.KeepNothing},
-		"a review":                 {v1alpha1.MotorRunSpec{Keep: v1alpha1.KeepChanges, SkillReview: true}, v1alpha1.KeepArtifacts},
-		"a review without a trace": {v1alpha1.MotorRunSpec{Keep: v1alpha1.KeepNothing, SkillReview: true}, v1alpha1.KeepNothing},
-		"code":                     {v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeOneshot, Keep: v1alpha1.KeepChanges}, v1alpha1.KeepNothing},
-	} {
-		if got := KeepOf(&v1alpha1.MotorRun{Spec: tt.spec}); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
-	}
-}
-
-func TestProgressHasTheLastArtifacts(t *testing.T) {
-	t.Parallel()
-	list := func(path string) *v1alpha1.ArtifactList {
-		return &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{{Path: path}}}
-	}
-	step := func(files *v1alpha1.ArtifactList) v1alpha1.MotorStep {
-		return v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn}, Status: v1alpha1.MotorStepStatus{Artifacts: files}}
-	}
-	for name, tt := range map[string]struct {
-		steps []v1alpha1.MotorStep
-		want  *v1alpha1.ArtifactList
-	}{
-		"nothing":              {[]v1alpha1.MotorStep{step(nil)}, nil},
-		"a pause":              {[]v1alpha1.MotorStep{step(list("a")), step(nil)}, list("a")},
-		"a pause and the end":  {[]v1alpha1.MotorStep{step(list("a")), step(list("b"))}, list("b")},
-		"an end that has none": {[]v1alpha1.MotorStep{step(list("a")), step(&v1alpha1.ArtifactList{})}, &v1alpha1.ArtifactList{}},
-	} {
-		if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps).Artifacts); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 func TestArtifactInput(t *testing.T) {
 	t.Parallel()
 	list := []v1alpha1.Artifact{
@@ -97,14 +54,14 @@ func TestArtifactInput(t *testing.T) {
 		{Path: "odd", ConfigMapName: "c", Size: toolapi.MaxFileBytes + 1},
 		{Path: "leak", Skipped: v1alpha1.SkippedSecretFound},
 	}
-	running, ended, many := testRun(), testRun(), testRun()
+	running, ended, many := &v1alpha1.MotorRun{}, &v1alpha1.MotorRun{}, &v1alpha1.MotorRun{}
 	running.Status.Artifacts = list
 	ended.Status.Artifacts, ended.Status.Result = []v1alpha1.Artifact{{Path: "former", ConfigMapName: "f"}}, &v1alpha1.RunResult{Artifacts: list}
 	many.Status.Result = &v1alpha1.RunResult{}
 	for i := range 9 {
 		many.Status.Result.Artifacts = append(many.Status.Result.Artifacts, v1alpha1.Artifact{Path: fmt.Sprintf("%d", i)})
 	}
-	none := testRun()
+	none := &v1alpha1.MotorRun{}
 	none.Status.Result = &v1alpha1.RunResult{}
 	for name, tt := range map[string]struct {
 		from   *v1alpha1.MotorRun
@@ -122,12 +79,28 @@ func TestArtifactInput(t *testing.T) {
 		"of a former pause":   {ended, "former", true, `it has "a", "b", "large", "odd", "leak"`},
 		"many others":         {many, "x", true, `"4", and 4 more`},
 		"none":                {none, "x", true, "it has left none behind"},
-		"none so far":         {testRun(), "x", true, "it has none so far"},
-		"a name with a quote": {testRun(), "x\"\n", true, `"x\"\n"`},
+		"none so far":         {&v1alpha1.MotorRun{}, "x", true, "it has none so far"},
+		"a name with a quote": {&v1alpha1.MotorRun{}, "x\"\n", true, `"x\"\n"`},
 	} {
 		a, problem := ArtifactInput(tt.from, tt.path, tt.bucket)
 		if tt.want == "" && (problem != "" || a == nil || a.Path != tt.path) || !strings.Contains(problem, tt.want) {
 			t.Errorf("%s: %+v, %q; want %q", name, a, problem, tt.want)
 		}
 	}
+}
+
+// manyArtifacts returns as many artifacts as are collected, of each kind as large as they can be.
+func manyArtifacts() *v1alpha1.ArtifactList {
+	list := &v1alpha1.ArtifactList{Omitted: 1 << 30}
+	for i := range toolapi.MaxArtifacts {
+		a := v1alpha1.Artifact{Path: fmt.Sprintf("artifacts/%02d%s", i, strings.Repeat("<", 2*i)), Size: 1 << 40}
+		if i%3 == 0 {
+			a.Skipped, a.Message = v1alpha1.SkippedUnreadable, strings.Repeat("\"", 256)
+		} else {
+			a.MediaType, a.SHA256, a.Provenance = "application/octet-stream", strings.Repeat("0", 64), "internal"
+			a.ConfigMapName = strings.Repeat("r", 48) + "-artifact-" + strings.Repeat("0", 20)
+		}
+		list.Files = append(list.Files, a)
+	}
+	return list
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+// Package fit makes what a run shows small enough for its status: texts, artifacts, skills, and the whole status.
+package fit
 
 import (
 	"encoding/json"
@@ -99,7 +100,7 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 	}
 	if p := st.Pending(); p != nil && p.Action != nil {
 		// How to decide stands at the end of the question, which is short.
-		p.Action.Arguments = cutMiddle(p.Action.Arguments, 768)
+		p.Action.Arguments = CutMiddle(p.Action.Arguments, 768)
 	} else if p != nil && p.Kind != v1alpha1.InputRetry {
 		// The instructions for another attempt stand at the end; and then no recovery context uses the space.
 		p.Question = CutEncoded(p.Question, 1024)
@@ -173,12 +174,12 @@ func shortenResult(st *v1alpha1.MotorRunStatus) {
 		r.Partial = CutEncoded(r.Partial, 512)
 	}
 	if n := excess(); n > 0 {
-		r.Summary = CutEncoded(r.Summary, max(minSummary, encodedSize(r.Summary)-n))
+		r.Summary = CutEncoded(r.Summary, max(minSummary, EncodedSize(r.Summary)-n))
 	}
 }
 
-// skillSize returns the size of a skill in a status.
-func skillSize(s *v1alpha1.RunSkill) int {
+// SkillSize returns the size of a skill in a status.
+func SkillSize(s *v1alpha1.RunSkill) int {
 	if s == nil {
 		return 0
 	}

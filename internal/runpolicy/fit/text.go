@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package fit
 
 import (
 	"encoding/json"
@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	maxTitle = 40
-	// maxHead is the most characters of an output, or of arguments, that are shown.
-	maxHead = 200
+	// MaxTitle is the most characters of a Title.
+	MaxTitle = 40
+	// MaxHead is the most characters of an output, or of arguments, that are shown.
+	MaxHead = 200
 )
 
 // Title returns the beginning of a text in one line, for a column.
-func Title(s string) string { return Cut(strings.Join(strings.Fields(s), " "), maxTitle) }
+func Title(s string) string { return Cut(strings.Join(strings.Fields(s), " "), MaxTitle) }
 
 // Cut shortens a text to at most max characters, with "…" as the last one if anything was cut.
 func Cut(s string, max int) string {
@@ -43,11 +44,11 @@ func CutEncoded(s string, max int) string {
 	return s
 }
 
-// cutMiddle shortens a text to at most max bytes in JSON, and retains its beginning and its end.
-func cutMiddle(s string, max int) string {
+// CutMiddle shortens a text to at most max bytes in JSON, and retains its beginning and its end.
+func CutMiddle(s string, max int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	const mark = " […] "
-	if encodedSize(s) <= max {
+	if EncodedSize(s) <= max {
 		return s
 	}
 	half := (max - len(mark)) / 2
@@ -74,8 +75,8 @@ func encodedLen(r rune) int {
 	}
 }
 
-// encodedSize returns the size of a text in JSON, without the quotes, in bytes.
-func encodedSize(s string) int {
+// EncodedSize returns the size of a text in JSON, without the quotes, in bytes.
+func EncodedSize(s string) int {
 	n := 0
 	for _, r := range s {
 		n += encodedLen(r)
@@ -83,8 +84,8 @@ func encodedSize(s string) int {
 	return n
 }
 
-// oneLine returns the beginning of a text of foreign origin, in one line and without control characters.
-func oneLine(s string, max int) string {
+// OneLine returns the beginning of a text of foreign origin, in one line and without control characters.
+func OneLine(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -94,8 +95,8 @@ func oneLine(s string, max int) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// data writes a text of foreign origin as a JSON string, which cannot end before its end: no line break, no quote and no tag of it gets out.
-func data(s string, max int) string {
+// Quoted writes a text of foreign origin as a JSON string, which cannot end before its end: no line break, no quote and no tag of it gets out.
+func Quoted(s string, max int) string {
 	b, err := json.Marshal(CutEncoded(s, max))
 	if err != nil {
 		// CutEncoded returns valid UTF-8, and every such string has a JSON form.
@@ -104,7 +105,10 @@ func data(s string, max int) string {
 	return string(b)
 }
 
-// dataMiddle returns data for a text whose end counts as much as its beginning, such as the output of a program.
-func dataMiddle(s string, max int) string {
-	return data(cutMiddle(strings.ToValidUTF8(s, "\uFFFD"), max), max+len("…"))
+// QuotedMiddle returns data for a text whose end counts as much as its beginning, such as the output of a program.
+func QuotedMiddle(s string, max int) string {
+	return Quoted(CutMiddle(strings.ToValidUTF8(s, "\uFFFD"), max), max+len("…"))
 }
+
+// MaxFailureText is the most bytes of the texts of a failure.
+const MaxFailureText = 1024

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package fit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,18 +18,6 @@ const (
 	// MaxListedBytes bounds the artifacts in a status, in bytes of JSON. The steps have all of them.
 	MaxListedBytes = 6 << 10
 )
-
-// KeepOf returns which part of the run's workspace is retained. A review of a skill changes nothing.
-func KeepOf(run *v1alpha1.MotorRun) v1alpha1.RunKeep {
-	switch keep := cmp.Or(run.Spec.Keep, v1alpha1.KeepChanges); {
-	case !HasModel(run):
-		return v1alpha1.KeepNothing
-	case run.Spec.SkillReview && keep == v1alpha1.KeepChanges:
-		return v1alpha1.KeepArtifacts
-	default:
-		return keep
-	}
-}
 
 // ListedBytes returns the part of MaxListedBytes that an artifact needs.
 func ListedBytes(a *v1alpha1.Artifact) int { return jsonSize(a) + len(",") }
