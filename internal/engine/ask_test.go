@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -186,7 +187,7 @@ func (w *askWorld) respond(fits bool) {
 	case w.kind == v1alpha1.InputApproval:
 		r.Decision, r.Digest = v1alpha1.DecisionApproveOnce, a.Digest
 		if !fits {
-			r.Digest = runpolicy.ArgsDigest("bash", `{"command":"another"}`)
+			r.Digest = calls.ArgsDigest("bash", `{"command":"another"}`)
 		}
 	case w.kind == v1alpha1.InputDomainRequest:
 		r.Answer = "yes"

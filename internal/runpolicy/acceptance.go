@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/acceptance"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -69,9 +70,9 @@ func refuseChecks(a *v1alpha1.RunAcceptance, p *v1alpha1.SkillPolicy) *Refusal {
 		return nil
 	}
 	for i, c := range a.Commands {
-		if why := disallowed(text.JSON(toolapi.BashArgs{Command: c.Command}), p.Bash.AllowedCommands); why != "" {
+		if why := calls.Disallowed(text.JSON(toolapi.BashArgs{Command: c.Command}), p.Bash.AllowedCommands); why != "" {
 			return finalRefusal(reason, "spec.accept.commands[%d] is not within the commands of the skill's policy: %s. Leave it out, or have the policy changed.",
-				i, visible(fit.OneLine(why, fit.MaxHead)))
+				i, calls.Visible(fit.OneLine(why, fit.MaxHead)))
 		}
 	}
 	return nil

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // acceptedBy returns the value of Progress.Accepted after a step. Until the checks of an accepted call have passed, Claimed retains its arguments.
 func (p *Progress) acceptedBy(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *toolapi.FinishArgs {
 	if s.Spec.Checks {
-		if slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { r := resultOf(s, c.ID); return r == nil || !r.OK }) {
+		if slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { r := calls.ResultOf(s, c.ID); return r == nil || !r.OK }) {
 			return nil
 		}
 		return p.Claimed
@@ -27,7 +28,7 @@ func (p *Progress) acceptedBy(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *to
 // claimOf returns the arguments of the accepted finish call of a step, nil if there is none or it claims no success.
 func claimOf(s *v1alpha1.MotorStep) *toolapi.FinishArgs {
 	for _, c := range s.Spec.ToolCalls {
-		if r := resultOf(s, c.ID); c.Tool != toolapi.ToolFinish || r == nil || !r.OK {
+		if r := calls.ResultOf(s, c.ID); c.Tool != toolapi.ToolFinish || r == nil || !r.OK {
 			continue
 		}
 		if args, err := toolapi.ParseFinish(c.Arguments); err == nil && args.Status == toolapi.FinishSucceeded {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -28,7 +29,7 @@ func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.
 	p.ExpirationTime = metav1.NewTime(ExpiresAt(run, a))
 	p.Title = fit.Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
 	p.Action = &v1alpha1.PendingAction{
-		Tool: fit.CutEncoded(c.Tool, maxTool), Arguments: fit.CutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
+		Tool: fit.CutEncoded(c.Tool, maxTool), Arguments: fit.CutMiddle(calls.DisplayArguments(c.Arguments), maxActionArguments),
 		ArgsDigest: a.Digest, Reason: fit.CutEncoded(approvalReason(run, c, a.Rule), maxActionReason), Rule: a.Rule, Check: s.Spec.Checks,
 	}
 	for _, d := range approvalDecisions(a.Rule) {
@@ -64,10 +65,10 @@ func headline(c *v1alpha1.ToolCall) string {
 	what := ""
 	switch c.Tool {
 	case toolapi.ToolBash:
-		what = shownArgument(c, argCommand)
+		what = shownArgument(c, calls.ArgCommand)
 	case toolapi.ToolFetch:
-		if method, url, err := requestLine(c.Arguments); err == nil {
-			what = shown(method + " " + url)
+		if method, url, err := calls.RequestLine(c.Arguments); err == nil {
+			what = calls.Shown(method + " " + url)
 		}
 	case toolapi.ToolRequestApproval:
 		if what = shownArgument(c, argAction); what != "" {
@@ -75,7 +76,7 @@ func headline(c *v1alpha1.ToolCall) string {
 		}
 	}
 	if what == "" {
-		return callText(shown(c.Tool), shown(c.Arguments))
+		return callText(calls.Shown(c.Tool), calls.Shown(c.Arguments))
 	}
 	return c.Tool + ": " + what
 }
@@ -87,17 +88,17 @@ const (
 
 // shownArgument returns an argument as it can be shown, "" if the call has no such text.
 func shownArgument(c *v1alpha1.ToolCall, name string) string {
-	text, err := textArgument(c.Arguments, name)
+	text, err := calls.TextArgument(c.Arguments, name)
 	if err != nil {
 		return ""
 	}
-	return shown(text)
+	return calls.Shown(text)
 }
 
 // approvalReason returns why the call needs approval: by a rule, the first one if none is named, or because the model asks for it.
 func approvalReason(run *v1alpha1.MotorRun, c *v1alpha1.ToolCall, rule string) string {
 	if c.Tool != toolapi.ToolRequestApproval {
-		rules := ApprovalRules(run, c.Tool, c.Arguments)
+		rules := calls.ApprovalRules(run, c.Tool, c.Arguments)
 		for _, r := range rules {
 			if r.Name == rule && rule != "" || rule == "" && r.Name == "" {
 				return r.Reason

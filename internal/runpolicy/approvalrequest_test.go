@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
@@ -97,7 +98,7 @@ func TestApprovalQuestion(t *testing.T) {
 	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"code"}})
 	step := testStep(0, 1, call("code", `{"source":"1","language":"python"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
 	step.Status.Asks[0].Rule = "spec.approval.tools: code"
-	digest := ArgsDigest("code", `{"language":"python","source":"1"}`)
+	digest := calls.ArgsDigest("code", `{"language":"python","source":"1"}`)
 	want := &v1alpha1.PendingInput{
 		ID: "a0-s1-c0-approval-00abc001", Kind: v1alpha1.InputApproval, Title: `Approve code {"source":"1","language":"…`,
 		Action: &v1alpha1.PendingAction{
@@ -150,7 +151,7 @@ func TestApprovalQuestionIsBounded(t *testing.T) {
 func TestCloseApproval(t *testing.T) {
 	t.Parallel()
 	step := testStep(0, 1, call("bash", `{"command":"git push"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
-	digest, other := ArgsDigest("bash", `{ "command": "git push" }`), ArgsDigest("bash", `{"command":"git push -f"}`)
+	digest, other := calls.ArgsDigest("bash", `{ "command": "git push" }`), calls.ArgsDigest("bash", `{"command":"git push -f"}`)
 	const id = "a0-s1-c0-approval-00abc001"
 	for name, tt := range map[string]struct {
 		response v1alpha1.Response

@@ -5,29 +5,15 @@ package runpolicy
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
-
-// idSuffix is the number of digits of its step's UID at the end of the id of an ask.
-const idSuffix = 8
-
-// AskID returns the id for responses to an ask of a kind about an execution of a call of the step. It ends with a part of the step's UID, which the
-// API server draws, so that it cannot be answered before it was asked.
-func AskID(s *v1alpha1.MotorStep, kind v1alpha1.InputKind, execution string) string {
-	if kind == v1alpha1.InputApproval {
-		// The same execution may be asked about once more, when its outcome is unknown.
-		execution += "-approval"
-	}
-	uid := strings.ReplaceAll(string(s.UID), "-", "")
-	return execution + "-" + uid[:min(len(uid), idSuffix)]
-}
 
 // NewAsk returns an ask about an execution of a call of the last step, as it is recorded at an instant. The steps are those of all attempts. Times
 // are whole seconds, like every time that is written to the API, and never make a wait seem shorter than it was.
@@ -35,15 +21,15 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 	now = now.Truncate(time.Second)
 	s := &steps[len(steps)-1]
 	a := v1alpha1.StepAsk{
-		ID: AskID(s, kind, execution), Kind: kind, CallID: c.ID, Execution: execution,
+		ID: calls.AskID(s, kind, execution), Kind: kind, CallID: c.ID, Execution: execution,
 		AskTime: metav1.NewTime(now), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	seconds := run.Spec.Limits.InputDeadlineSeconds
 	switch kind {
 	case v1alpha1.InputApproval:
 		seconds = run.Spec.Limits.ApprovalDeadlineSeconds
-		a.Digest, a.OnTimeout = ArgsDigest(c.Tool, c.Arguments), v1alpha1.OnTimeoutDeny
-		if rule := OpenRule(run, steps, c.Tool, c.Arguments); rule != nil && fit.EncodedSize(rule.Name) <= maxActionReason {
+		a.Digest, a.OnTimeout = calls.ArgsDigest(c.Tool, c.Arguments), v1alpha1.OnTimeoutDeny
+		if rule := calls.OpenRule(run, steps, c.Tool, c.Arguments); rule != nil && fit.EncodedSize(rule.Name) <= maxActionReason {
 			a.Rule = rule.Name
 		}
 	case v1alpha1.InputDomainRequest:
@@ -162,7 +148,7 @@ func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
 func OpenAsk(s *v1alpha1.MotorStep) *v1alpha1.StepAsk {
 	asks := s.Status.Asks
 	for i := range asks {
-		if a := &asks[i]; a.Outcome == "" && resultOf(s, a.CallID) == nil {
+		if a := &asks[i]; a.Outcome == "" && calls.ResultOf(s, a.CallID) == nil {
 			return a
 		}
 	}

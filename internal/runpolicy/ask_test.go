@@ -61,18 +61,3 @@ func TestAnApprovedCallRunsSinceThen(t *testing.T) {
 		t.Errorf("running %+v", p.Running)
 	}
 }
-
-// A later approval for the run does not mean that a call which was never approved may have been started.
-func TestALaterApprovalStartedNothing(t *testing.T) {
-	t.Parallel()
-	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"bash"}})
-	first := testStep(0, 1, call("bash", "{}"))
-	later := testStep(1, 1, call("bash", "{}"), approval("a1-s1-c0", "a1-s1-c0", "Approved", 20*sec, 30*sec))
-	a := &later.Status.Asks[0]
-	a.Decision, a.Rule = v1alpha1.DecisionApproveRun, "spec.approval.tools: bash"
-	for e := range before([]v1alpha1.MotorStep{first, later}, "a1-s2-c0", "bash") {
-		if e.call.ID == "a0-s1-c0" && e.isUnknown(run, 1) {
-			t.Error("the call of the first attempt may have been started")
-		}
-	}
-}

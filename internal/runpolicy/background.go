@@ -61,13 +61,3 @@ func openProgram(s *v1alpha1.MotorStep, p v1alpha1.StepProgram, lastTurn int32) 
 	}
 	return ref
 }
-
-// programOf returns the program that the last execution of a call left in the background, nil for none.
-func programOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepProgram {
-	for i := range slices.Backward(s.Status.Background) {
-		if s.Status.Background[i].CallID == callID {
-			return &s.Status.Background[i]
-		}
-	}
-	return nil
-}

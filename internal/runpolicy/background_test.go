@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -80,7 +81,7 @@ func TestLostProgramIsStartedAgain(t *testing.T) {
 	id := steps[0].Spec.ToolCalls[0].ID
 	steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: id, CallID: id, State: v1alpha1.ProgramLost, FoundIn: 1}}
 	run := plainRun(v1alpha1.ApprovalNever, "example.org")
-	if res := AlreadyDone(run, steps, "a0-s2-c0", toolapi.ToolBash, server); res != nil {
+	if res := calls.AlreadyDone(run, steps, "a0-s2-c0", toolapi.ToolBash, server); res != nil {
 		t.Errorf("it is not made: %+v", res)
 	}
 }
@@ -106,7 +107,7 @@ func TestKeyOfAProgramInTheBackground(t *testing.T) {
 			steps := programSteps(0, 1, v1alpha1.StepProgram{State: tt.state})
 			next := programSteps(tt.attempt, 2, v1alpha1.StepProgram{})[1]
 			next.Status = v1alpha1.MotorStepStatus{}
-			res := AlreadyDone(&v1alpha1.MotorRun{}, append(steps, next), next.Spec.ToolCalls[0].ID, toolapi.ToolBash, args)
+			res := calls.AlreadyDone(&v1alpha1.MotorRun{}, append(steps, next), next.Spec.ToolCalls[0].ID, toolapi.ToolBash, args)
 			got := ""
 			if res != nil {
 				got = res.ErrorCode

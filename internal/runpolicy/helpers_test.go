@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 // t0 is when every run of the tests was created.
@@ -175,4 +176,28 @@ func jsonSize(v any) int {
 		panic(err)
 	}
 	return len(b)
+}
+
+// plainRun has no rules but one.
+func plainRun(required v1alpha1.ApprovalMode, domains ...v1alpha1.Domain) *v1alpha1.MotorRun {
+	run := testRun()
+	run.Spec.Domains = domains
+	run.Spec.Approval = &v1alpha1.RunApproval{Required: required}
+	return run
+}
+
+// finished returns the last call of the step a result.
+func finished(r v1alpha1.ToolResult) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		r.CallID = s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID
+		s.Status.Results = append(s.Status.Results, r)
+	}
+}
+
+// reasonOf returns why the call needs approval first.
+func reasonOf(run *v1alpha1.MotorRun, tool, arguments string) string {
+	if rules := calls.ApprovalRules(run, tool, arguments); len(rules) > 0 {
+		return rules[0].Reason
+	}
+	return ""
 }

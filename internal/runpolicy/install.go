@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -55,7 +56,7 @@ func installDigits(hash string) string {
 func (p *Progress) addInstall(s *v1alpha1.MotorStep) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
-		r := resultOf(s, c.ID)
+		r := calls.ResultOf(s, c.ID)
 		if c.Tool != toolapi.ToolInstall || r == nil {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -54,7 +55,7 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	}
 	c := s.Spec.ToolCalls[0]
 	r := v1alpha1.ToolResult{CallID: c.ID, OK: true, DurationMilliseconds: 500}
-	u := lastUnknown(s, c.ID)
+	u := calls.LastUnknown(s, c.ID)
 	switch {
 	case c.Tool == "code":
 		outcome := w.asks(s, v1alpha1.InputApproval)

@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -25,8 +26,8 @@ func usedOnce(s *v1alpha1.MotorStep) bool {
 		if !toolapi.ReachesOut(c.Tool) {
 			return false
 		}
-		r := resultOf(s, c.ID)
-		return lastUnknown(s, c.ID) != nil || r != nil && !notMade(r)
+		r := calls.ResultOf(s, c.ID)
+		return calls.LastUnknown(s, c.ID) != nil || r != nil && !notMade(r)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -21,7 +22,7 @@ const codeEndedCut = "The code ended. Its value is longer than %d KiB: head has 
 func (p *Progress) addOneshot(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
-		r := resultOf(s, c.ID)
+		r := calls.ResultOf(s, c.ID)
 		if !toolapi.IsOneshot(c.Tool) || r == nil {
 			continue
 		}

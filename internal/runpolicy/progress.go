@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -132,7 +133,7 @@ func runningCall(s *v1alpha1.MotorStep) *RunningCall {
 		return nil
 	}
 	for i := range s.Spec.ToolCalls {
-		if c := &s.Spec.ToolCalls[i]; resultOf(s, c.ID) == nil && !asksLast(c.Tool) {
+		if c := &s.Spec.ToolCalls[i]; calls.ResultOf(s, c.ID) == nil && !asksLast(c.Tool) {
 			return &RunningCall{ID: c.ID, Tool: c.Tool, Step: s.Spec.Index, Since: busySince(s)}
 		}
 	}
@@ -260,7 +261,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	p.addRequests(run, s)
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
-		if r := resultOf(s, c.ID); r != nil {
+		if r := calls.ResultOf(s, c.ID); r != nil {
 			p.addResult(c, r, current)
 		}
 	}
@@ -295,14 +296,14 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 
 // openChecks removes from the calls of a step the checks that are harmless to repeat: those that needed no approval and have no irreversible effect
 // outside of the sandbox.
-func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) []CallRef {
+func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, refs []CallRef) []CallRef {
 	if !s.Spec.Checks {
-		return calls
+		return refs
 	}
-	return slices.DeleteFunc(calls, func(ref CallRef) bool {
+	return slices.DeleteFunc(refs, func(ref CallRef) bool {
 		i := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == ref.ID })
 		c := &s.Spec.ToolCalls[i]
-		return approvalOf(s, c.ID) == nil && !IsRisky(run, c.Tool, c.Arguments)
+		return calls.ApprovalOf(s, c.ID) == nil && !calls.IsRisky(run, c.Tool, c.Arguments)
 	})
 }
 
@@ -320,7 +321,7 @@ func (p *Progress) addAsks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alp
 // hasFinish reports whether a step has a call of finish that was accepted.
 func hasFinish(s *v1alpha1.MotorStep) bool {
 	return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool {
-		r := resultOf(s, c.ID)
+		r := calls.ResultOf(s, c.ID)
 		return c.Tool == toolapi.ToolFinish && r != nil && r.OK
 	})
 }
@@ -335,7 +336,7 @@ func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		if a.Kind != v1alpha1.InputDomainRequest {
 			continue
 		}
-		r := resultOf(s, a.CallID)
+		r := calls.ResultOf(s, a.CallID)
 		p.DomainRequests = append(p.DomainRequests, DomainRequest{
 			ID: a.ID, Domain: a.Domain, Attempt: s.Spec.Attempt, Step: s.Spec.Index,
 			Refused: r != nil && !r.OK, Over: s.Spec.Attempt != p.Attempt,
@@ -352,7 +353,7 @@ func (p *Progress) endOnce() {
 
 func allSettled(s *v1alpha1.MotorStep) bool {
 	for i := range s.Spec.ToolCalls {
-		if resultOf(s, s.Spec.ToolCalls[i].ID) == nil {
+		if calls.ResultOf(s, s.Spec.ToolCalls[i].ID) == nil {
 			return false
 		}
 	}
@@ -380,35 +381,26 @@ const maxTool = 128
 // unknownCalls returns the calls of a step of which it is unknown whether they took effect. Calls are made one after the other, and their results
 // may be recorded together, so one without a result may have been made. A call that was not approved was not made, nor were those after it.
 func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
-	var calls []CallRef
+	var found []CallRef
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
-		r := resultOf(s, c.ID)
+		r := calls.ResultOf(s, c.ID)
 		if r == nil && i > 0 && isHeld(s, s.Spec.ToolCalls[i-1].ID) {
 			break
 		}
-		if r == nil && isHeld(s, c.ID) && lastUnknown(s, c.ID) == nil {
+		if r == nil && isHeld(s, c.ID) && calls.LastUnknown(s, c.ID) == nil {
 			break
 		}
 		if !toolapi.HasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
 			continue
 		}
-		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: fit.OneLine(c.Arguments, fit.MaxHead), InFlight: r == nil})
+		found = append(found, CallRef{ID: c.ID, Tool: c.Tool, Arguments: fit.OneLine(c.Arguments, fit.MaxHead), InFlight: r == nil})
 	}
-	return calls
+	return found
 }
 
 // isHeld reports whether a call has no result because it is to be approved, or was not.
 func isHeld(s *v1alpha1.MotorStep, callID string) bool {
-	a := approvalOf(s, callID)
-	return a != nil && a.Outcome != v1alpha1.AskApproved && resultOf(s, callID) == nil
-}
-
-func resultOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.ToolResult {
-	for i := range s.Status.Results {
-		if s.Status.Results[i].CallID == callID {
-			return &s.Status.Results[i]
-		}
-	}
-	return nil
+	a := calls.ApprovalOf(s, callID)
+	return a != nil && a.Outcome != v1alpha1.AskApproved && calls.ResultOf(s, callID) == nil
 }

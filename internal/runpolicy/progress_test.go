@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
@@ -214,7 +215,7 @@ func TestAskID(t *testing.T) {
 	} {
 		s := testStep(0, 1)
 		s.UID = types.UID(uid)
-		if got := AskID(&s, v1alpha1.InputQuestion, "c"); got != want {
+		if got := calls.AskID(&s, v1alpha1.InputQuestion, "c"); got != want {
 			t.Errorf("%q gives %q, want %q", uid, got, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -58,9 +59,9 @@ func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
 	for i := range steps {
 		for _, c := range steps[i].Spec.ToolCalls {
 			if r.IntN(3) == 0 {
-				run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: AskID(&steps[i], v1alpha1.InputQuestion, c.ID), Answer: "a"})
+				run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: calls.AskID(&steps[i], v1alpha1.InputQuestion, c.ID), Answer: "a"})
 			} else if r.IntN(3) == 0 {
-				decide(run, AskID(&steps[i], v1alpha1.InputQuestion, c.ID), v1alpha1.DecisionAllowRun)
+				decide(run, calls.AskID(&steps[i], v1alpha1.InputQuestion, c.ID), v1alpha1.DecisionAllowRun)
 			}
 		}
 	}

@@ -4,17 +4,17 @@ package runpolicy
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // Shown returns an ask of the step in the form that a person is shown.
 func Shown(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk) *v1alpha1.PendingInput {
-	c := callOf(s, a.CallID)
+	c := calls.CallOf(s, a.CallID)
 	if c == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 	for i := range s.Status.Unknown {
 		// The time of an execution that was broken off is in no result.
 		u := &s.Status.Unknown[i]
-		if r := resultOf(s, u.CallID); r != nil && u.DetectionTime.Add(tookOf(r)).After(at) {
+		if r := calls.ResultOf(s, u.CallID); r != nil && u.DetectionTime.Add(tookOf(r)).After(at) {
 			at = u.DetectionTime.Add(tookOf(r))
 		}
 	}
@@ -83,16 +83,6 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 // tookOf returns how long a call took, including the time of a person's decision about it.
 func tookOf(r *v1alpha1.ToolResult) time.Duration {
 	return time.Duration(r.DurationMilliseconds+r.WaitedMilliseconds) * time.Millisecond
-}
-
-// lastUnknown returns the last execution of the call whose end was not observed, nil if there is none.
-func lastUnknown(s *v1alpha1.MotorStep, callID string) *v1alpha1.UnknownExecution {
-	for i := range slices.Backward(s.Status.Unknown) {
-		if s.Status.Unknown[i].CallID == callID {
-			return &s.Status.Unknown[i]
-		}
-	}
-	return nil
 }
 
 // showOutcomeUnknown asks for the outcome of an execution whose end was not observed.

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -71,7 +71,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(r.workspace, "after")); err == nil || r.effects() != "" {
 				t.Errorf("the calls did not wait; the side effects are %q", r.effects())
 			}
-			if p.Action.Tool != "bash" || p.Action.Arguments != gated || p.Action.ArgsDigest != runpolicy.ArgsDigest("bash", gated) || !strings.Contains(p.Action.Reason, "echo *") {
+			if p.Action.Tool != "bash" || p.Action.Arguments != gated || p.Action.ArgsDigest != calls.ArgsDigest("bash", gated) || !strings.Contains(p.Action.Reason, "echo *") {
 				t.Errorf("the action is %+v", p.Action)
 			}
 			if tt.decision != "" {

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -61,7 +62,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	want := &v1alpha1.PendingInput{
 		ID: p.ID, Kind: v1alpha1.InputApproval, Title: "Approve bash: git push origin main?", Question: p.Question,
 		Action: &v1alpha1.PendingAction{
-			Tool: "bash", Arguments: gitPush, ArgsDigest: runpolicy.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
+			Tool: "bash", Arguments: gitPush, ArgsDigest: calls.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
 			Rule: `spec.approval.bash.commands "git push *"`,
 		},
 		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a0-s1", AskTime: asked, ExpirationTime: metav1.NewTime(asked.Add(900 * time.Second)),
@@ -136,7 +137,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	r.ready()
 	r.said(turn(1, "", "bash:"+gitPush))
 	step := r.log().Steps()[0]
-	must(t, add(r.ctx, admin, r.run(), "responses", decision(runpolicy.AskID(&step, v1alpha1.InputApproval, "a0-s1-c0"), v1alpha1.DecisionApproveOnce, otherDigest)))
+	must(t, add(r.ctx, admin, r.run(), "responses", decision(calls.AskID(&step, v1alpha1.InputApproval, "a0-s1-c0"), v1alpha1.DecisionApproveOnce, otherDigest)))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ResponsesValid False UnknownQuestion")
 	p := r.asksApproval(0)

@@ -6,7 +6,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -18,7 +18,7 @@ type CallPolicy struct {
 
 // Refuse returns the envelope of a call that the run may not make.
 func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
-	if message := runpolicy.CommandRefused(p.Run, c.Tool, c.Arguments); message != "" {
+	if message := calls.CommandRefused(p.Run, c.Tool, c.Arguments); message != "" {
 		return toolapi.Refusal(toolapi.CodeCommandNotAllowed, message)
 	}
 	return nil
@@ -26,20 +26,20 @@ func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
 
 // NeedsApproval reports whether a person must approve the call.
 func (p CallPolicy) NeedsApproval(c motorloop.Call) bool {
-	return runpolicy.OpenRule(p.Run, p.Entries.AllSteps(), c.Tool, c.Arguments) != nil
+	return calls.OpenRule(p.Run, p.Entries.AllSteps(), c.Tool, c.Arguments) != nil
 }
 
 // Key names the effect of a call that must not happen twice.
 func (p CallPolicy) Key(c motorloop.Call) string {
-	return runpolicy.IdempotencyKey(c.Tool, c.Arguments)
+	return calls.IdempotencyKey(c.Tool, c.Arguments)
 }
 
 // Done returns the result of a call whose effect was brought about before.
 func (p CallPolicy) Done(c motorloop.Call) *toolapi.Result {
-	return runpolicy.AlreadyDone(p.Run, p.Entries.AllSteps(), c.ID, c.Tool, c.Arguments)
+	return calls.AlreadyDone(p.Run, p.Entries.AllSteps(), c.ID, c.Tool, c.Arguments)
 }
 
 // Risky reports whether the call may have an irreversible effect.
 func (p CallPolicy) Risky(c motorloop.Call) bool {
-	return runpolicy.IsRisky(p.Run, c.Tool, c.Arguments)
+	return calls.IsRisky(p.Run, c.Tool, c.Arguments)
 }

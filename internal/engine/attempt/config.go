@@ -9,6 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -24,7 +25,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		RecoveryContext: attempt.RecoveryContext,
 		OnUnknown:       motorloop.UnknownPerson,
 		Accept:          demands(run),
-		Approvals:       runpolicy.MayNeedApproval(run),
+		Approvals:       calls.MayNeedApproval(run),
 	}
 	if run.Spec.Approval != nil && run.Spec.Approval.OnUnknown == v1alpha1.UnknownTellModel {
 		cfg.OnUnknown = motorloop.UnknownModel

@@ -11,7 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -19,7 +19,7 @@ import (
 // tainted reports whether anything in the run may come from the web, as far as the engine knows from the run's inputs and its
 // journal.
 func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
-	if len(run.Spec.MCPServers) > 0 || runpolicy.HasWeb(steps) || !skills.Trusts(run) {
+	if len(run.Spec.MCPServers) > 0 || calls.HasWeb(steps) || !skills.Trusts(run) {
 		return true, nil
 	}
 	for i := range run.Spec.Files {

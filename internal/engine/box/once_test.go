@@ -22,7 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -73,7 +73,7 @@ func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alph
 		},
 		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}, Background: programs},
 	}
-	id := runpolicy.AskID(step, v1alpha1.InputDomainRequest, "a0-s1-c0")
+	id := calls.AskID(step, v1alpha1.InputDomainRequest, "a0-s1-c0")
 	step.Status.Asks = []v1alpha1.StepAsk{{
 		ID: id, Kind: v1alpha1.InputDomainRequest, CallID: "a0-s1-c0", Domain: allowedOnce, Outcome: v1alpha1.AskApproved, Decision: v1alpha1.DecisionAllowOnce,
 	}}

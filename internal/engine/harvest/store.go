@@ -24,7 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -63,7 +63,7 @@ func (a *Artifacts) newRoom() *room {
 	egress := a.Env.Run.Status.Egress
 	return &room{
 		bucket: a.Env.Bucket != nil,
-		web:    a.Tainted || runpolicy.HasWeb(a.Env.Entries.Steps()) || egress != nil && len(egress.Domains) > 0,
+		web:    a.Tainted || calls.HasWeb(a.Env.Entries.Steps()) || egress != nil && len(egress.Domains) > 0,
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package calls
 
 import (
 	"fmt"
@@ -39,14 +39,6 @@ func TestGivenKeysAreFit(t *testing.T) {
 			t.Errorf("%q gives %q", key, got)
 		}
 		seen[got] = true
-	}
-}
-
-// finished returns the last call of the step a result.
-func finished(r v1alpha1.ToolResult) stepOption {
-	return func(s *v1alpha1.MotorStep) {
-		r.CallID = s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID
-		s.Status.Results = append(s.Status.Results, r)
 	}
 }
 
@@ -213,5 +205,21 @@ func TestAlreadyDoneIsBounded(t *testing.T) {
 	got := AlreadyDone(testRun(), steps, "a0-s2-c0", "fetch", args)
 	if got == nil || len(got.Output) > toolapi.MaxOutputBytes || !strings.HasSuffix(got.Output, "é…") {
 		t.Errorf("%+.200v", got)
+	}
+}
+
+// A later approval for the run does not mean that a call which was never approved may have been started.
+func TestALaterApprovalStartedNothing(t *testing.T) {
+	t.Parallel()
+	run := testRun()
+	run.Spec.Approval = &v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"bash"}}
+	first := testStep(0, 1, call("bash", "{}"))
+	later := testStep(1, 1, call("bash", "{}"), approved(v1alpha1.AskApproved))
+	a := &later.Status.Asks[0]
+	a.Decision, a.Rule = v1alpha1.DecisionApproveRun, "spec.approval.tools: bash"
+	for e := range before([]v1alpha1.MotorStep{first, later}, "a1-s2-c0", "bash") {
+		if e.call.ID == "a0-s1-c0" && e.isUnknown(run, 1) {
+			t.Error("the call of the first attempt may have been started")
+		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package calls
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 
 // Names of arguments that decide about a call.
 const (
-	argCommand        = "command"
+	ArgCommand        = "command"
 	argMethod         = "method"
 	argURL            = "url"
 	argBody           = "body"
@@ -32,15 +32,16 @@ func CommandRefused(run *v1alpha1.MotorRun, tool, arguments string) string {
 	if tool != toolapi.ToolBash || run.Spec.Bash == nil || run.Spec.Bash.AllowedCommands == nil {
 		return ""
 	}
-	why := disallowed(arguments, run.Spec.Bash.AllowedCommands)
+	why := Disallowed(arguments, run.Spec.Bash.AllowedCommands)
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("Nothing was run: %s.\n%s", visible(fit.OneLine(why, 2*fit.MaxHead)), allowedText(run.Spec.Bash.AllowedCommands))
+	return fmt.Sprintf("Nothing was run: %s.\n%s", Visible(fit.OneLine(why, 2*fit.MaxHead)), allowedText(run.Spec.Bash.AllowedCommands))
 }
 
-func disallowed(arguments string, patterns []v1alpha1.CommandPattern) string {
-	line, err := textArgument(arguments, argCommand)
+// Disallowed returns why the command line in the arguments may not run by the patterns, "" if it may.
+func Disallowed(arguments string, patterns []v1alpha1.CommandPattern) string {
+	line, err := TextArgument(arguments, ArgCommand)
 	if err != nil {
 		return "the arguments cannot be read: " + err.Error()
 	}

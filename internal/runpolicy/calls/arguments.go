@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+// Package calls decides about single calls of a run: which need the approval of a person, which may not be made or are not made twice, and what
+// their arguments are. It knows the record of a call and nothing of the course of the run.
+package calls
 
 import (
 	"crypto/sha256"
@@ -102,9 +104,9 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 	return object, err
 }
 
-// textArgument returns a string in the arguments of a call, "" if it is missing. It returns an error if a tool might read it otherwise: the tools
+// TextArgument returns a string in the arguments of a call, "" if it is missing. It returns an error if a tool might read it otherwise: the tools
 // ignore case in the name of an argument.
-func textArgument(arguments, name string) (string, error) {
+func TextArgument(arguments, name string) (string, error) {
 	object, err := parseArguments(arguments)
 	if err != nil {
 		return "", err
@@ -126,7 +128,7 @@ func textArgument(arguments, name string) (string, error) {
 // DisplayArguments returns the arguments of a call in the form that a person is shown, at most 4096 bytes of canonical JSON. Every character is
 // escaped that is invisible, that moves other text about, or that looks like another one. Of longer arguments it returns the beginning and the end.
 func DisplayArguments(arguments string) string {
-	s := visible(canonicalArguments(arguments))
+	s := Visible(canonicalArguments(arguments))
 	if len(s) <= maxShownArguments {
 		return s
 	}
@@ -136,8 +138,8 @@ func DisplayArguments(arguments string) string {
 	return fmt.Sprintf("%s …(%d bytes left out)… %s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// visible escapes the characters of a text that could deceive the eye, as \uXXXX, so that JSON stays valid and equal.
-func visible(s string) string {
+// Visible escapes the characters of a text that could deceive the eye, as \uXXXX, so that JSON stays valid and equal.
+func Visible(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for len(s) > 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package calls
 
 import (
 	"crypto/sha256"
@@ -28,7 +28,7 @@ func IdempotencyKey(tool, arguments string) string {
 	if tool != toolapi.ToolBash && tool != toolapi.ToolFetch {
 		return ""
 	}
-	key, err := textArgument(arguments, argIdempotencyKey)
+	key, err := TextArgument(arguments, argIdempotencyKey)
 	if err != nil || key == "" {
 		return ""
 	}
@@ -119,7 +119,7 @@ func before(steps []v1alpha1.MotorStep, callID, tool string) iter.Seq[*earlier] 
 			s := &steps[i]
 			for j := range s.Spec.ToolCalls {
 				c := &s.Spec.ToolCalls[j]
-				if c.ID == callID || c.Tool == tool && !yield(&earlier{until: steps[:i+1], step: s, call: c, result: resultOf(s, c.ID)}) {
+				if c.ID == callID || c.Tool == tool && !yield(&earlier{until: steps[:i+1], step: s, call: c, result: ResultOf(s, c.ID)}) {
 					return
 				}
 			}
@@ -174,7 +174,7 @@ func (e *earlier) isUnknown(run *v1alpha1.MotorRun, current int32) bool {
 // mayHaveStarted reports whether a call without a result may have been started: those before it were over, and if it needed
 // approval it had it.
 func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
-	if lastUnknown(e.step, e.call.ID) != nil {
+	if LastUnknown(e.step, e.call.ID) != nil {
 		return true
 	}
 	for i := range e.step.Spec.ToolCalls {
@@ -182,11 +182,11 @@ func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 		if c.ID == e.call.ID {
 			break
 		}
-		if resultOf(e.step, c.ID) == nil && !toolapi.WaitsForPerson(c.Tool) {
+		if ResultOf(e.step, c.ID) == nil && !toolapi.WaitsForPerson(c.Tool) {
 			return false
 		}
 	}
-	if a := approvalOf(e.step, e.call.ID); a != nil {
+	if a := ApprovalOf(e.step, e.call.ID); a != nil {
 		return a.Outcome == v1alpha1.AskApproved
 	}
 	return OpenRule(run, e.until, e.call.Tool, e.call.Arguments) == nil

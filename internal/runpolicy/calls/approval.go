@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package calls
 
 import (
 	"cmp"
@@ -42,7 +42,7 @@ func ApprovalRules(run *v1alpha1.MotorRun, tool, arguments string) []ApprovalRul
 	switch a.Required {
 	case v1alpha1.ApprovalAlways:
 		if !readsOnly(tool) {
-			name := "spec.approval.required Always: " + shown(tool)
+			name := "spec.approval.required Always: " + Shown(tool)
 			rules = append(rules, ApprovalRule{name, name})
 		}
 	case v1alpha1.ApprovalIrreversible:
@@ -62,11 +62,11 @@ func ApprovalRules(run *v1alpha1.MotorRun, tool, arguments string) []ApprovalRul
 // effectOf names the effect that calls like this one have outside of the sandbox.
 func effectOf(tool, arguments string) string {
 	if tool == toolapi.ToolFetch {
-		if method, _, err := requestLine(arguments); err == nil {
-			return shown(tool + " " + method)
+		if method, _, err := RequestLine(arguments); err == nil {
+			return Shown(tool + " " + method)
 		}
 	}
-	return shown(tool)
+	return Shown(tool)
 }
 
 // OpenRule returns the first rule by which a person must approve the call, and that no person has approved for the run; nil if there is none. steps
@@ -87,7 +87,7 @@ func approvedForRun(steps []v1alpha1.MotorStep, tool, rule string) bool {
 			if a.Outcome != v1alpha1.AskApproved || a.Decision != v1alpha1.DecisionApproveRun || a.Rule != rule {
 				continue
 			}
-			if c := callOf(&steps[i], a.CallID); c != nil && c.Tool == tool {
+			if c := CallOf(&steps[i], a.CallID); c != nil && c.Tool == tool {
 				return true
 			}
 		}
@@ -137,13 +137,13 @@ func namedCommands(patterns []v1alpha1.CommandPattern, arguments string) []Appro
 	const rule = "spec.approval.bash.commands"
 	list, err := parseCommand(arguments)
 	if err != nil {
-		return []ApprovalRule{{Reason: fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, shown(err.Error()))}}
+		return []ApprovalRule{{Reason: fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, Shown(err.Error()))}}
 	}
 	var rules []ApprovalRule
 	for _, p := range patterns {
 		if c := list.Named(string(p)); c != nil {
 			name := fmt.Sprintf("%s %q", rule, p)
-			rules = append(rules, ApprovalRule{name, name + ": " + shown(c.Text)})
+			rules = append(rules, ApprovalRule{name, name + ": " + Shown(c.Text)})
 		}
 	}
 	if c := list.Untold(); c != nil {
@@ -153,7 +153,7 @@ func namedCommands(patterns []v1alpha1.CommandPattern, arguments string) []Appro
 }
 
 func parseCommand(arguments string) (commandline.List, error) {
-	line, err := textArgument(arguments, argCommand)
+	line, err := TextArgument(arguments, ArgCommand)
 	if err != nil {
 		return commandline.List{}, err
 	}
@@ -166,24 +166,24 @@ func untold(c *commandline.Command) string {
 	if why == "" {
 		why = "what a script runs is not looked into"
 	}
-	return fmt.Sprintf("%s: %s", shown(why), shown(c.Text))
+	return fmt.Sprintf("%s: %s", Shown(why), Shown(c.Text))
 }
 
-// shown returns a text of the model's in one line, with nothing in it that could deceive the eye.
-func shown(s string) string { return fit.Cut(visible(fit.OneLine(s, fit.MaxHead)), fit.MaxHead) }
+// Shown returns a text of the model's in one line, with nothing in it that could deceive the eye.
+func Shown(s string) string { return fit.Cut(Visible(fit.OneLine(s, fit.MaxHead)), fit.MaxHead) }
 
 // namedMethod returns the rule about the method of a fetch call, if there is one.
 func namedMethod(methods []string, arguments string) []ApprovalRule {
 	const rule = "spec.approval.fetch.methods"
-	method, address, err := requestLine(arguments)
+	method, address, err := RequestLine(arguments)
 	if err != nil {
-		return []ApprovalRule{{Reason: fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))}}
+		return []ApprovalRule{{Reason: fmt.Sprintf("%s: the request cannot be told: %s", rule, Shown(err.Error()))}}
 	}
 	if !slices.ContainsFunc(methods, func(m string) bool { return strings.EqualFold(m, method) }) {
 		return nil
 	}
-	name := rule + " " + shown(method)
-	return []ApprovalRule{{name, name + ": " + shown(address)}}
+	name := rule + " " + Shown(method)
+	return []ApprovalRule{{name, name + ": " + Shown(address)}}
 }
 
 var (
@@ -220,9 +220,9 @@ func namesOtherMethod(address string) bool {
 	return false
 }
 
-// requestLine returns the method of a fetch call, in capitals, and its address. It returns an error if the server may treat the request as another
+// RequestLine returns the method of a fetch call, in capitals, and its address. It returns an error if the server may treat the request as another
 // one.
-func requestLine(arguments string) (method, address string, err error) {
+func RequestLine(arguments string) (method, address string, err error) {
 	if method, address, err = givenLine(arguments); err != nil {
 		return "", "", err
 	}
@@ -233,7 +233,7 @@ func requestLine(arguments string) (method, address string, err error) {
 		return "", "", errOtherMethod
 	}
 	for _, name := range []string{argBody, argBodyFile} {
-		if body, err := textArgument(arguments, name); err != nil || body != "" {
+		if body, err := TextArgument(arguments, name); err != nil || body != "" {
 			return "", "", cmp.Or(err, errBody)
 		}
 	}
@@ -241,10 +241,10 @@ func requestLine(arguments string) (method, address string, err error) {
 }
 
 func givenLine(arguments string) (method, address string, err error) {
-	if method, err = textArgument(arguments, argMethod); err != nil {
+	if method, err = TextArgument(arguments, argMethod); err != nil {
 		return "", "", err
 	}
-	if address, err = textArgument(arguments, argURL); err != nil {
+	if address, err = TextArgument(arguments, argURL); err != nil {
 		return "", "", err
 	}
 	if method == "" {
@@ -271,12 +271,12 @@ func readsOnly(tool string) bool {
 func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) (why string, told bool) {
 	switch {
 	case tool == toolapi.ToolFetch:
-		method, address, err := requestLine(arguments)
+		method, address, err := RequestLine(arguments)
 		switch {
 		case err != nil:
-			return "the request cannot be told: " + shown(err.Error()), false
+			return "the request cannot be told: " + Shown(err.Error()), false
 		case !isSafeMethod(method):
-			return fmt.Sprintf("%s %s", shown(method), shown(address)), true
+			return fmt.Sprintf("%s %s", Shown(method), Shown(address)), true
 		}
 	case tool == toolapi.ToolSaveCredential:
 		return "a credential is stored", true
@@ -301,7 +301,7 @@ const (
 func irreversibleCommand(arguments string) (why string, told bool) {
 	list, err := parseCommand(arguments)
 	if err != nil {
-		return "what the line runs cannot be told: " + shown(err.Error()), false
+		return "what the line runs cannot be told: " + Shown(err.Error()), false
 	}
 	all := list.NotHarmless()
 	if len(all) == 0 {
@@ -309,11 +309,11 @@ func irreversibleCommand(arguments string) (why string, told bool) {
 	}
 	told = list.Untold() == nil
 	if len(all) == 1 {
-		return shown(all[0]), told
+		return Shown(all[0]), told
 	}
 	named := make([]string, 0, maxCommands)
 	for _, c := range all[:min(len(all), maxCommands)] {
-		named = append(named, fit.Cut(shown(strings.TrimSuffix(c, ";")), maxCommand))
+		named = append(named, fit.Cut(Shown(strings.TrimSuffix(c, ";")), maxCommand))
 	}
 	why = strings.Join(named, ", ")
 	if more := len(all) - len(named); more > 0 {

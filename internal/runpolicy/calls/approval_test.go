@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package calls
 
 import (
 	"encoding/json"
@@ -24,14 +24,6 @@ func ruledRun(required v1alpha1.ApprovalMode, domains ...v1alpha1.Domain) *v1alp
 	return run
 }
 
-// plainRun has no rules but one.
-func plainRun(required v1alpha1.ApprovalMode, domains ...v1alpha1.Domain) *v1alpha1.MotorRun {
-	run := testRun()
-	run.Spec.Domains = domains
-	run.Spec.Approval = &v1alpha1.RunApproval{Required: required}
-	return run
-}
-
 // bashCall returns the arguments of a bash call.
 func bashCall(t testing.TB, command string) string {
 	t.Helper()
@@ -40,14 +32,6 @@ func bashCall(t testing.TB, command string) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// reasonOf returns why the call needs approval first.
-func reasonOf(run *v1alpha1.MotorRun, tool, arguments string) string {
-	if rules := ApprovalRules(run, tool, arguments); len(rules) > 0 {
-		return rules[0].Reason
-	}
-	return ""
 }
 
 func TestApprovalReason(t *testing.T) {
