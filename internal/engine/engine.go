@@ -32,6 +32,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 // Config is the engine's configuration from the manager's flags.
@@ -165,7 +166,7 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	// From here on the run includes its skill's policy: every loop is started with this run.
-	run = runpolicy.Effective(run)
+	run = reach.Effective(run)
 	if e.mustHalt(run) {
 		if again, waits := e.halt(run); waits { //nolint:contextcheck // as below
 			return ctrl.Result{RequeueAfter: again}, nil

@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -19,7 +20,7 @@ func (p *Progress) acceptedBy(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *to
 		return p.Claimed
 	}
 	p.Claimed = claimOf(s)
-	if p.Claimed == nil || len(DemandsOf(run).Commands) > 0 {
+	if p.Claimed == nil || len(reach.DemandsOf(run).Commands) > 0 {
 		return nil
 	}
 	return p.Claimed
@@ -47,7 +48,7 @@ func acceptedEnd(o Observation) *End {
 		return nil
 	}
 	e := &End{Phase: v1alpha1.PhaseCompleted, Reason: v1alpha1.ReasonCompleted, Message: a.Summary}
-	if len(DemandsOf(o.Run).Schemas) > 0 {
+	if len(reach.DemandsOf(o.Run).Schemas) > 0 {
 		e.Value = string(a.Value)
 	}
 	return e
@@ -55,7 +56,7 @@ func acceptedEnd(o Observation) *End {
 
 // isUnproven reports whether a text that ends an attempt without an accepted finish call before it is no success, because something must hold.
 func isUnproven(run *v1alpha1.MotorRun) bool {
-	d := DemandsOf(run)
+	d := reach.DemandsOf(run)
 	return HasModel(run) && len(d.Files)+len(d.Commands)+len(d.Schemas) > 0
 }
 

@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -132,13 +133,13 @@ func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (ve
 	switch {
 	case err != nil:
 		return DomainInvalid, err.Error()
-	case rulesOf(lasting).Covers(rule):
+	case reach.RulesOf(lasting).Covers(rule):
 		return DomainAllowed, fmt.Sprintf("%s is allowed already: go on", rule)
-	case !limitOf(bounds).allows(rule):
+	case !reach.LimitOf(bounds).Allows(rule):
 		return DomainNever, fmt.Sprintf("%s is outside of what runs in this namespace may be allowed, so nobody was asked: go on without it", rule)
 	}
-	has := &domainSet{limit: limitOf(nil)}
-	if has.add(lasting...); !has.hasRoom(rule) {
+	has := &reach.DomainSet{Limit: reach.LimitOf(nil)}
+	if has.Add(lasting...); !has.HasRoom(rule) {
 		return DomainNever, fmt.Sprintf("this run has as many domains as a run can have, so nobody was asked about %s: go on without it", rule)
 	}
 	return DomainAsk, ""
@@ -153,7 +154,7 @@ func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Do
 		return false, err.Error()
 	case !allows(d):
 		return false, fmt.Sprintf("the person said no: go on without %s, and do not ask for it again", rule)
-	case !rulesOf(granted).Covers(rule):
+	case !reach.RulesOf(granted).Covers(rule):
 		return false, fmt.Sprintf("a person allowed %s, but runs in this namespace may not be allowed it: go on without it", rule)
 	case d == v1alpha1.DecisionAllowOnce:
 		return true, fmt.Sprintf("%s can be reached by the first tool call of your next answer that can use the network, and not after it; nothing in the background keeps it", rule)
@@ -184,7 +185,7 @@ func GrantPending(run *v1alpha1.MotorRun) bool {
 
 func grants(run *v1alpha1.MotorRun, d v1alpha1.Domain) bool {
 	r, err := allowlist.ParseRule(string(d))
-	return err == nil && rulesOf(Granted(run)).Covers(r)
+	return err == nil && reach.RulesOf(reach.Granted(run)).Covers(r)
 }
 
 // requestText returns the question for a person. The model's text is in one line, without characters that move others about, so that it cannot pass

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 func TestParseDomainRequest(t *testing.T) {
@@ -114,7 +115,7 @@ func TestDomainDecision(t *testing.T) {
 		"deny":          {"a.example.org", v1alpha1.DecisionDeny, granted, false, "the person said no: go on without a.example.org, and do not ask for it again"},
 		"another word":  {"a.example.org", "allow", granted, false, "the person said no: go on without a.example.org, and do not ask for it again"},
 		"not granted":   {"example.org", v1alpha1.DecisionAllowRun, granted, false, "may not be allowed it"},
-		"no way at all": {"example.org", v1alpha1.DecisionAllowOnce, Granted(testRun()), false, "may not be allowed it"},
+		"no way at all": {"example.org", v1alpha1.DecisionAllowOnce, reach.Granted(testRun()), false, "may not be allowed it"},
 		"no request":    {"org", v1alpha1.DecisionAllowRun, granted, false, "domain"},
 	}
 	for name, tt := range tests {
@@ -274,7 +275,7 @@ func TestNoRequestStandsStill(t *testing.T) {
 			if p := run.Status.Pending(); p.Answered != (d != "") || GrantPending(run) {
 				t.Errorf("decision %q, views %d: pending %+v, domains %v", d, i, p, run.Status.Egress.Domains)
 			}
-			allowed, _ := DomainDecision(steps[0].Spec.ToolCalls[0].Arguments, d, Granted(run))
+			allowed, _ := DomainDecision(steps[0].Spec.ToolCalls[0].Arguments, d, reach.Granted(run))
 			if allowed != (len(run.Status.Egress.Domains) > 0) {
 				t.Errorf("decision %q, views %d: the model is told %t, and may reach %v", d, i, allowed, run.Status.Egress.Domains)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -81,7 +82,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 func fullEgress() *v1alpha1.EgressStatus {
 	e := &v1alpha1.EgressStatus{Proxy: strings.Repeat("p", 45), Attempt: 9}
 	run := testRun()
-	for i := range maxDomains {
+	for i := range reach.MaxDomains {
 		run.Spec.Domains = append(run.Spec.Domains, v1alpha1.Domain(fmt.Sprintf("%s%d.example.org:65535", strings.Repeat("d", i%40+1), i)))
 	}
 	e.Domains = Domains(run, Progress{}, nil)

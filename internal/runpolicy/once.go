@@ -8,6 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -56,8 +57,8 @@ func awake(run *v1alpha1.MotorRun) *v1alpha1.MotorRun {
 // Once reports whether any domain that a person allowed once counts now, and whether the proxy knows. Before the proxy knows, no call may be made
 // that could use a domain which no longer counts, or that needs one which counts again. run.Status.Egress shows what the proxy knows.
 func Once(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) (counts, known bool) {
-	e, granted := effective(run, p, bounds), rulesOf(Granted(run))
-	lasting := e.rules[:e.lasting]
+	e, granted := effective(run, p, bounds), reach.RulesOf(reach.Granted(run))
+	lasting := e.Rules[:e.Lasting]
 	known = true
 	for i := range p.DomainRequests {
 		q := &p.DomainRequests[i]
@@ -65,7 +66,7 @@ func Once(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) (counts,
 		if err != nil || q.decision(run) != v1alpha1.DecisionAllowOnce || lasting.Covers(rule) {
 			continue
 		}
-		wanted := e.rules.Covers(rule)
+		wanted := e.Rules.Covers(rule)
 		counts = counts || wanted
 		known = known && wanted == granted.Covers(rule)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 func TestRecoveryContext(t *testing.T) {
@@ -90,5 +91,24 @@ func TestRecoveryContextHoldsHostileText(t *testing.T) {
 				t.Errorf("%s: an open quote in %q", name, line)
 			}
 		}
+	}
+}
+
+// With the largest skill, the failure of the attempt and the person's text still fit.
+func TestRecoveryRoomBesideASkill(t *testing.T) {
+	t.Parallel()
+	if own, person := recoveryRoom(nil); own != maxRecovery || person != maxGuidance {
+		t.Errorf("without a skill there is room for %d and %d bytes", own, person)
+	}
+	own, person := recoveryRoom(fullSkill())
+	if own < 1<<10 || person < 1<<10 || own+person+fit.SkillSize(fullSkill()) > maxRecovery+maxGuidance+2 {
+		t.Errorf("there is room for %d and %d bytes", own, person)
+	}
+	o := Observation{Run: testRun()}
+	o.Run.Status.Skill = fullSkill()
+	f := &v1alpha1.FailureSummary{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: strings.Repeat("<", 2000)}
+	got := recoveryContext(o, f, &Next{Index: 1}, strings.Repeat("\"", 4096))
+	if n := fit.EncodedSize(got); n > own+person || !strings.Contains(got, "How it failed: ToolFailure, Why") || !strings.Contains(got, "This is an instruction") {
+		t.Errorf("%d bytes: %s", n, got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/credential"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 func TestRunExceedsSkill(t *testing.T) {
@@ -56,7 +56,7 @@ func TestUnapprovedSkillGivesNoCredential(t *testing.T) {
 	r.use(func(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"bash"} })
 	r.start()
 	r.wantWays("", "")
-	if c := runpolicy.Effective(r.run()).Spec.Credentials; len(c) > 0 {
+	if c := reach.Effective(r.run()).Spec.Credentials; len(c) > 0 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -96,7 +96,7 @@ func TestSkillInputs(t *testing.T) {
 			}
 			r.settle()
 			r.want(v1alpha1.PhaseCreated, "Accepted True Accepted")
-			inputs := runpolicy.SkillInputs(r.run())
+			inputs := reach.SkillInputs(r.run())
 			if len(inputs) != len(tt.want) {
 				t.Errorf("%+v", inputs)
 			}

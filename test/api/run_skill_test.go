@@ -11,7 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 // Scenario 2: the policy of an approved skill gives the run what it has, and the run's own spec stays as its author wrote it.
@@ -70,7 +70,7 @@ func TestRunNarrowsSkill(t *testing.T) {
 			r.use(tt.change)
 			r.start()
 			r.wantWays(tt.domains, tt.credentials)
-			if tools := runpolicy.Effective(r.run()).Spec.Tools; name == "tools" && !slices.Equal(tools, []v1alpha1.ToolName{"read"}) {
+			if tools := reach.Effective(r.run()).Spec.Tools; name == "tools" && !slices.Equal(tools, []v1alpha1.ToolName{"read"}) {
 				t.Errorf("tools %q", tools)
 			}
 		})
@@ -180,7 +180,7 @@ func TestRunReviewsSkill(t *testing.T) {
 			if r.route() != nil {
 				t.Error("the sandbox has a way out")
 			}
-			e := runpolicy.Effective(r.run()).Spec
+			e := reach.Effective(r.run()).Spec
 			if !slices.Equal(slices.Sorted(slices.Values(e.Tools)), []v1alpha1.ToolName{"glob", "grep", "list", "read"}) ||
 				len(e.Domains)+len(e.Credentials) > 0 || e.Limits.MaxIterations > 10 || e.MaxAttempts != 1 {
 				t.Errorf("%+v", e)

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/modelref"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 const (
@@ -37,7 +37,7 @@ func (g *Granter) CheckCredentials(ctx context.Context, run *v1alpha1.MotorRun) 
 }
 
 func checkCredential(ctx context.Context, source credential.Source, run *v1alpha1.MotorRun, c *v1alpha1.Credential) error {
-	later, saved := runpolicy.ComesLater(run, c)
+	later, saved := reach.ComesLater(run, c)
 	// The right is checked first: a requester without it must learn nothing of a Secret that a person named.
 	denied := source.Allowed(ctx, run, c)
 	if denied != nil && !saved {

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -24,11 +25,11 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil
 	}
-	if refusal := runpolicy.RefuseStorageClass(s.Run, s.Classes); refusal != nil {
+	if refusal := reach.RefuseStorageClass(s.Run, s.Classes); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
 	}
-	if refusal := runpolicy.RefuseAcceptance(s.Run); refusal != nil {
+	if refusal := reach.RefuseAcceptance(s.Run); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
 	}
@@ -65,7 +66,7 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 
 // acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
 func (r *Reconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, error) {
-	if refusal := runpolicy.RefuseDomains(s.Run, s.Bounds); refusal != nil {
+	if refusal := reach.RefuseDomains(s.Run, s.Bounds); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
 	}
@@ -84,7 +85,7 @@ func (r *Reconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, erro
 }
 
 // refuse sets the condition for a run that is not accepted. The run waits until the reason disappears, or ends if nothing can change it.
-func refuse(s *pass.Run, r *runpolicy.Refusal, stalled bool) {
+func refuse(s *pass.Run, r *reach.Refusal, stalled bool) {
 	s.Block(v1alpha1.ConditionAccepted, r.Reason, r.Message, stalled)
 	s.Wake(s.Now.Add(s.Pause()))
 	if r.Final {

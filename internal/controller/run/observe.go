@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -24,7 +25,7 @@ func (r *Reconciler) observe(ctx context.Context, s *pass.Run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.Bounds, s.Classes = runpolicy.Bounds(cortex), runpolicy.StorageClasses(cortex)
+	s.Bounds, s.Classes = reach.Bounds(cortex), reach.StorageClasses(cortex)
 	if err := r.readJournal(ctx, r.Client, s); err != nil {
 		return false, err
 	}

@@ -30,8 +30,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	"motorcortex.dev/motorcortex/internal/modelref"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -169,7 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !run.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.abandon(ctx, run)
 	}
-	s := pass.NewRun(runpolicy.Effective(run), r.apiNow())
+	s := pass.NewRun(reach.Effective(run), r.apiNow())
 	defer s.Release()
 	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
 	err := r.converge(ctx, s)
@@ -256,7 +256,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	}
 	r.noteCounted(s.Run, paused)
 	// The API server returns the spec as it is stored.
-	s.Run = runpolicy.Effective(s.Run)
+	s.Run = reach.Effective(s.Run)
 	pass.Tell(r.Recorder, s.Run, append(transitions(s.Before, s.Run), approvalTransitions(s.Before, s.Run, s.Progress)...))
 	return nil
 }

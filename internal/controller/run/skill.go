@@ -15,7 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 // skill decides once which revision of its skill the run uses, and which policy of the skill applies. From then on the run never looks at the Skill
@@ -30,13 +30,13 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	pin, refusal := runpolicy.PinSkill(s.Run, skill, revisions, s.Now)
+	pin, refusal := reach.PinSkill(s.Run, skill, revisions, s.Now)
 	var revision *v1alpha1.SkillRevision
 	if refusal == nil {
 		if revision = revisionNamed(revisions, pin.RevisionName); revision == nil {
 			return false, fmt.Errorf("the skill %s has no revision %s", pin.Name, pin.RevisionName)
 		}
-		refusal = runpolicy.RefuseFiles(s.Run, pin, revision)
+		refusal = reach.RefuseFiles(s.Run, pin, revision)
 	}
 	if refusal != nil {
 		// Packages arrive without help, and so does the review of a skill. A Skill does not.

@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -69,7 +70,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 
 // demands returns what must hold when the model claims success.
 func demands(run *v1alpha1.MotorRun) motorloop.Acceptance {
-	d := runpolicy.DemandsOf(run)
+	d := reach.DemandsOf(run)
 	a := motorloop.Acceptance{Files: d.Files, Schemas: d.Schemas}
 	for _, c := range d.Commands {
 		a.Commands = append(a.Commands, motorloop.AcceptCommand{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds})

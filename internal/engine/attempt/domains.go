@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -34,7 +35,7 @@ func (a *Attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get MotorCortex: %w", err)
 	}
-	return runpolicy.Bounds(&cortex), nil
+	return reach.Bounds(&cortex), nil
 }
 
 // Check answers a request that needs no decision of a person.
@@ -54,7 +55,7 @@ func (p *DomainPolicy) Check(arguments string) *toolapi.Result {
 
 // Decided returns the result for a person's decision.
 func (p *DomainPolicy) Decided(arguments, decision string) *toolapi.Result {
-	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.Run))
+	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), reach.Granted(p.Run))
 	if !allowed {
 		return toolapi.Refusal(toolapi.CodeDomainDenied, message)
 	}

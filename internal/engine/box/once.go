@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -63,7 +64,7 @@ func (s *Box) onceKnown(ctx context.Context) (counts bool, err error) {
 		if err := s.Env.Client.Get(ctx, client.ObjectKeyFromObject(s.Env.Run), run); err != nil {
 			return false, fmt.Errorf("get the run: %w", err)
 		}
-		run = runpolicy.Effective(run)
+		run = reach.Effective(run)
 		counts, known := runpolicy.Once(run, runpolicy.ReadJournal(run, s.Env.Entries.Everything()), s.Bounds)
 		if known {
 			return counts, nil

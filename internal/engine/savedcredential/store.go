@@ -26,7 +26,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/redact"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -47,7 +47,7 @@ const (
 var credentialName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,61}[a-z0-9]$`)
 
 // SecretName is the name of the Secret that holds a saved credential.
-func SecretName(name string) string { return runpolicy.SavedSecret(name).Name }
+func SecretName(name string) string { return reach.SavedSecret(name).Name }
 
 // Store stores the credentials that a run found as Secrets in the run's namespace. The value comes from a file of the sandbox, so
 // that no model need read it; from then on it is redacted wherever it appears.
@@ -165,7 +165,7 @@ func ParseSave(arguments string) (toolapi.SaveCredentialArgs, error) {
 // reach: a run must not make later ones send data to hosts that it could not reach itself.
 func (c *Store) hosts(given []string) ([]string, error) {
 	var allowed allowlist.List
-	for _, d := range runpolicy.Granted(c.Env.Run) {
+	for _, d := range reach.Granted(c.Env.Run) {
 		rule, err := allowlist.ParseRule(string(d))
 		if err != nil {
 			return nil, fmt.Errorf("the domain %s of the run cannot be read: %w", d, err)
@@ -190,7 +190,7 @@ func (c *Store) hosts(given []string) ([]string, error) {
 // declared checks a credential in a run of an approved skill. It refuses one that the skill does not declare, or hosts that the skill does not
 // declare for it: the person who approved the skill saw its credentials, and no others.
 func (c *Store) declared(name string, hosts []string) error {
-	declared, bySkill := runpolicy.Declared(c.Env.Run, name)
+	declared, bySkill := reach.Declared(c.Env.Run, name)
 	switch {
 	case !bySkill:
 		return nil
@@ -215,8 +215,8 @@ func (c *Store) declared(name string, hosts []string) error {
 // belongsToSkill reports whether the Secret of a saved credential is the one that the run's approved skill uses under that name. A person
 // decided so, and a later run of the skill may replace its value.
 func (c *Store) belongsToSkill(name string) bool {
-	declared, _ := runpolicy.Declared(c.Env.Run, name)
-	return declared != nil && (declared.SecretRef == nil || *declared.SecretRef == runpolicy.SavedSecret(name))
+	declared, _ := reach.Declared(c.Env.Run, name)
+	return declared != nil && (declared.SecretRef == nil || *declared.SecretRef == reach.SavedSecret(name))
 }
 
 // savedValue returns the content of a file, without the newline that programs end a line with. No error contains any of it.

@@ -8,14 +8,14 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 // A run of an approved skill saves the credentials that the skill declares, for the hosts that the skill declares, and replaces them when they
 // expire.
 func TestCredentialsOfASkill(t *testing.T) {
 	t.Parallel()
-	mail, own := runpolicy.SavedSecret("mail_key"), v1alpha1.SecretKeyRef{Name: "mine", Key: "k"}
+	mail, own := reach.SavedSecret("mail_key"), v1alpha1.SecretKeyRef{Name: "mine", Key: "k"}
 	run := &v1alpha1.MotorRun{}
 	run.Status.Skill = &v1alpha1.RunSkill{Name: "mail", Approved: true, Policy: &v1alpha1.SkillPolicy{Credentials: []v1alpha1.SkillCredential{
 		{Name: "mail_key", Hosts: []v1alpha1.Domain{"*.mail.dev"}, SecretRef: &mail}, {Name: "free_key", Hosts: []v1alpha1.Domain{"free.dev"}},

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -149,7 +149,7 @@ func (s *Pinned) Config(run *v1alpha1.MotorRun) *motorloop.Skill {
 	}
 	c := &motorloop.Skill{
 		Name: s.pin.Name, Description: s.manifest.Description, Body: s.manifest.Body,
-		Inputs: inputsJSON(runpolicy.SkillInputs(run)), Approved: s.pin.Approved,
+		Inputs: inputsJSON(reach.SkillInputs(run)), Approved: s.pin.Approved,
 	}
 	for _, f := range s.rev.Spec.Files {
 		c.Files = append(c.Files, motorloop.SkillFile{Path: f.Path, Size: f.Size, Executable: f.Executable})

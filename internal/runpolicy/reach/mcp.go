@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package reach
 
 import (
 	"net/url"
@@ -37,7 +37,7 @@ func refuseServers(run *v1alpha1.MotorRun, own allowlist.List) *Refusal {
 		if c.Slot != "" && c.Slot != "bearer" {
 			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: the slot of %s is %q and must be bearer.", i, c.Name, c.Slot)
 		}
-		if _, ok := rulesOf(c.Hosts).Match(host, port); !ok {
+		if _, ok := RulesOf(c.Hosts).Match(host, port); !ok {
 			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: %s is not bound to %s, port %d: add that to its hosts.", i, c.Name, host, port)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package reach
 
 import (
 	"cmp"
@@ -127,8 +127,8 @@ func credentialNamed(spec *v1alpha1.MotorRunSpec, name string) *v1alpha1.Credent
 
 // withinBoth returns the hosts that both lists allow.
 func withinBoth(a, b []v1alpha1.Domain) (both []v1alpha1.Domain) {
-	for _, x := range rulesOf(a) {
-		for _, y := range rulesOf(b) {
+	for _, x := range RulesOf(a) {
+		for _, y := range RulesOf(b) {
 			narrower := x
 			if !x.Within(y) {
 				narrower = y
@@ -192,7 +192,7 @@ func refuseExcess(run *v1alpha1.MotorRun, p *v1alpha1.SkillPolicy) *Refusal {
 			return finalRefusal(reason, "spec.tools[%d] %s is not one of the tools of the skill's policy: leave it out, or have the policy changed.", i, t)
 		}
 	}
-	granted := rulesOf(p.Domains)
+	granted := RulesOf(p.Domains)
 	for i, d := range spec.Domains {
 		if r, err := allowlist.ParseRule(string(d)); err != nil || !granted.Covers(r) {
 			return finalRefusal(reason, "spec.domains[%d] %s is not within the domains of the skill's policy: leave it out, or have the policy changed.", i, d)
@@ -241,7 +241,7 @@ func refuseCredential(i int, c *v1alpha1.Credential, p *v1alpha1.SkillPolicy) *R
 	if slot := cmp.Or(granted.Slot, defaultSlot); c.Slot != "" && c.Slot != defaultSlot && c.Slot != slot {
 		return finalRefusal(reason, "spec.credentials[%d].slot: in the skill's policy it is %q: leave it out.", i, slot)
 	}
-	hosts := rulesOf(granted.Hosts)
+	hosts := RulesOf(granted.Hosts)
 	for j, h := range c.Hosts {
 		if r, err := allowlist.ParseRule(string(h)); err != nil || !hosts.Covers(r) {
 			return finalRefusal(reason, "spec.credentials[%d].hosts[%d] %s is not within those of the skill's policy: leave it out, or have the policy changed.", i, j, h)

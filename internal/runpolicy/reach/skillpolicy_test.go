@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package reach
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -163,24 +161,5 @@ func TestPolicyDomainsFitRuns(t *testing.T) {
 	t.Parallel()
 	if skill.MaxDomainBytes != maxDomainBytes {
 		t.Errorf("a policy may have domains of %d bytes, a run of %d", skill.MaxDomainBytes, maxDomainBytes)
-	}
-}
-
-// With the largest skill, the failure of the attempt and the person's text still fit.
-func TestRecoveryRoomBesideASkill(t *testing.T) {
-	t.Parallel()
-	if own, person := recoveryRoom(nil); own != maxRecovery || person != maxGuidance {
-		t.Errorf("without a skill there is room for %d and %d bytes", own, person)
-	}
-	own, person := recoveryRoom(fullSkill())
-	if own < 1<<10 || person < 1<<10 || own+person+fit.SkillSize(fullSkill()) > maxRecovery+maxGuidance+2 {
-		t.Errorf("there is room for %d and %d bytes", own, person)
-	}
-	o := Observation{Run: testRun()}
-	o.Run.Status.Skill = fullSkill()
-	f := &v1alpha1.FailureSummary{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: strings.Repeat("<", 2000)}
-	got := recoveryContext(o, f, &Next{Index: 1}, strings.Repeat("\"", 4096))
-	if n := fit.EncodedSize(got); n > own+person || !strings.Contains(got, "How it failed: ToolFailure, Why") || !strings.Contains(got, "This is an instruction") {
-		t.Errorf("%d bytes: %s", n, got)
 	}
 }
