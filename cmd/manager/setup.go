@@ -22,8 +22,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 	"motorcortex.dev/motorcortex/internal/sandbox"
-	"motorcortex.dev/motorcortex/internal/skillsource"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/skillsource"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 )
 
 // usingRig is a rig whose runs use the skill mail, with an egress proxy, and a person who creates them and may have them use the

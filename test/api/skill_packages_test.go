@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // dependent brings a skill with dependencies to its approval, in a namespace that has sources of packages unless they are nil.

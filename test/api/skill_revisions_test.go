@@ -17,7 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // propose stores files as a run does that changed them.

@@ -18,8 +18,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
-	"motorcortex.dev/motorcortex/internal/skillsource"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // skillRig is one namespace and a reconciler of skills, which has the manager's rights and a clock that is set by hand.

@@ -21,8 +21,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillsource"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 func TestSkillThatIsNone(t *testing.T) {

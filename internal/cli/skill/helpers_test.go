@@ -24,7 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	cli "motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 const manifest = "---\nname: weather\ndescription: Tells the weather.\n---\nAsk the service.\n"

@@ -20,8 +20,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillsource"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // largeSource returns the largest skill that is possible.

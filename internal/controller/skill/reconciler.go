@@ -21,8 +21,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/skillsource"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // Skills are created for the files that runs wrote, without an approval. The controller never changes the spec of a Skill: an admission policy

@@ -18,7 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // reviewRig has a revision; write decides the result of each write of its facts.

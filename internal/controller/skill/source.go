@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillsource"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 )
 
 const (

@@ -20,7 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 const mailManifest = "---\nname: mail\ndescription: Sends mail.\n---\n# Mail\n\nRun `scripts/send.py`.\n"

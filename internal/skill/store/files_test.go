@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skillstore_test
+package store_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // notedReads records the names of the objects that are read.

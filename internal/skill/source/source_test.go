@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skillsource_test
+package source_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/skillsource"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 )
 
 func TestInlineFiles(t *testing.T) {

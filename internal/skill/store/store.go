@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skillstore keeps the files of skills: SkillRevisions, and the ConfigMaps that hold their bytes.
+// Package store keeps the files of skills: SkillRevisions, and the ConfigMaps that hold their bytes.
 //
 //	Skill ◄─ owner ─ SkillRevision NAME-<12 hex digits> ◄─ owner ─ ConfigMap NAME-<12 hex digits>-0, -1 …
 //
 // The revision is written first, as it owns the ConfigMaps. One whose ConfigMaps are not all there is not used.
-package skillstore
+package store
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skillstore_test
+package store_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillstore"
+	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
 // rig is a store on an API that assigns UIDs, as the real one does.

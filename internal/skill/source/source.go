@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skillsource reads the files of a skill from the location in its spec.source.
-package skillsource
+// Package source reads the files of a skill from the location in its spec.source.
+package source
 
 import (
 	"context"

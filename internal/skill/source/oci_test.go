@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skillsource_test
+package source_test
 
 import (
 	"archive/tar"
@@ -26,7 +26,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillsource"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 )
 
 // ociRegistry is a registry on the loopback interface.

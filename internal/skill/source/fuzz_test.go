@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skillsource_test
+package source_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
-	"motorcortex.dev/motorcortex/internal/skillsource"
+	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 )
 
 // FuzzArtifact has a registry answer anything: its manifest, and one body for all that the manifest names. "<digest>" and "<size>" in the
