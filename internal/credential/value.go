@@ -11,7 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 // MaxLength bounds a value, in bytes: no server accepts a longer header.

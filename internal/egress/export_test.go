@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 // ReadHello is readHello for a host that is written as text.

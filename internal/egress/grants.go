@@ -16,7 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 // Grants holds the current grants of the sandboxes, in memory. It is safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 // Session is one authenticated connection's view of its run. Only Grant is required: without the other fields a Session has no limits and

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/egress"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 // copyBuffer is how much of a body is held at a time.

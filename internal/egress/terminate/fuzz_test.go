@@ -21,7 +21,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
 // FuzzAnswer has a host answer with any bytes. Nothing of what the sandbox gets has the value that the host was sent, and no head is

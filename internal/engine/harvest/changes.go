@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -125,10 +125,10 @@ func (a *Artifacts) secretIn(ctx context.Context, path string, content []byte) e
 		return &redacting.Found{Rule: redacting.RuleCredential}
 	}
 	deadline, _ := ctx.Deadline()
-	found := secretscan.ScanDiff(deadline, content)
+	found := secretscan.InDiff(deadline, content)
 	if len(found) == 0 {
 		// Neither scan can see into packed content. The sandbox may have packed a text.
-		found = secretscan.ScanPackedDiff(deadline, content, redacting.RuleCredential, a.Env.Known.Contains)
+		found = secretscan.InPackedDiff(deadline, content, redacting.RuleCredential, a.Env.Known.Contains)
 	}
 	if len(found) > 0 {
 		return &redacting.Found{Rule: found[0].RuleID, Line: found[0].Line}

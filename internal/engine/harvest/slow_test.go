@@ -23,7 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 

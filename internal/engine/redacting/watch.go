@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 )
 
 // overlap is how much of a part of a file is scanned again with the next one: more than the size of any relevant value.

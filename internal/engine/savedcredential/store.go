@@ -25,8 +25,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )

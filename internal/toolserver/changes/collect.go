@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -109,7 +109,7 @@ func (c *collection) result(ctx context.Context) Result {
 	}
 	slices.SortFunc(c.sections, func(x, y changed) int { return strings.Compare(x.path, y.path) })
 	head := c.report.head(true)
-	if c.Holds(head) || len(secretscan.ScanDiff(deadline(ctx), head)) > 0 {
+	if c.Holds(head) || len(secretscan.InDiff(deadline(ctx), head)) > 0 {
 		// A name may be a value that must not be shown.
 		head = c.report.head(false)
 	}
@@ -266,9 +266,9 @@ func (c *collection) secret(ctx context.Context, path string, section []byte) st
 	if c.Holds(section) {
 		return whyValue
 	}
-	found := secretscan.ScanDiff(deadline(ctx), section)
+	found := secretscan.InDiff(deadline(ctx), section)
 	if len(found) == 0 && c.packed != nil {
-		found = secretscan.ScanPacked(deadline(ctx), path, c.packed)
+		found = secretscan.InPacked(deadline(ctx), path, c.packed)
 	}
 	switch {
 	case len(found) == 0:

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 )
 
 // A section that packs its content is looked through unpacked, whichever side is no text: packed, a secret shows nowhere.

@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"

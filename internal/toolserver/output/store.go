@@ -16,7 +16,7 @@ import (
 	"sync"
 	"syscall"
 
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"

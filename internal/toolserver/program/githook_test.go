@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/secretscan"
+	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )

@@ -8,7 +8,7 @@ import (
 	"bytes"
 	"strings"
 
-	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/secret/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 

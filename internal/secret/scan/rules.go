@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secretscan
+package scan
 
 import (
 	_ "embed" // The rules are a file.

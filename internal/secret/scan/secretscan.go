@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secretscan finds what looks like a secret in bytes that are about to leave a sandbox or to be kept.
+// Package scan finds what looks like a secret in bytes that are about to leave a sandbox or to be kept.
 //
 // The rules are the default ones of gitleaks, which stand in the folder gitleaks as data. They are applied as its detector applies them,
 // with bounds that the detector has not: the content may be made to keep a scanner busy. The scan guards against accidents. A secret that
 // is encoded passes.
-package secretscan
+package scan
 
 import (
 	"bytes"
@@ -49,8 +49,8 @@ func Scan(name string, content []byte) []Finding {
 	return scan(rules(), name, content, maxScanTime)
 }
 
-// ScanUntil is Scan that ends at an instant, if that is before it would end by itself; the zero time is none.
-func ScanUntil(deadline time.Time, name string, content []byte) []Finding {
+// Until is Scan that ends at an instant, if that is before it would end by itself; the zero time is none.
+func Until(deadline time.Time, name string, content []byte) []Finding {
 	return scan(rules(), name, content, timeLeft(deadline))
 }
 

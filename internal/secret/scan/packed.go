@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secretscan
+package scan
 
 import (
 	"bytes"
@@ -179,18 +179,18 @@ func appendLine(stream, line []byte) ([]byte, bool) {
 	return stream, true
 }
 
-// ScanPacked is ScanUntil for a packed content of a diff. A text can be packed because the file was not a text before. It is scanned under
+// InPacked is Until for a packed content of a diff. A text can be packed because the file was not a text before. It is scanned under
 // no name: content that is harmless in a picture or a program of that name is not so in a text.
-func ScanPacked(deadline time.Time, path string, content []byte) []Finding {
+func InPacked(deadline time.Time, path string, content []byte) []Finding {
 	if bytes.IndexByte(content, 0) < 0 {
 		path = ""
 	}
-	return ScanUntil(deadline, path, content)
+	return Until(deadline, path, content)
 }
 
-// ScanPackedDiff finds likely secrets in the packed contents of a diff. holds reports whether a content has a value that must be found;
-// that is a finding of the given rule. The lines of findings are those of the diff. The whole scan ends at the deadline, as ScanDiff does.
-func ScanPackedDiff(deadline time.Time, diff []byte, rule string, holds func(content []byte) bool) []Finding {
+// InPackedDiff finds likely secrets in the packed contents of a diff. holds reports whether a content has a value that must be found;
+// that is a finding of the given rule. The lines of findings are those of the diff. The whole scan ends at the deadline, as InDiff does.
+func InPackedDiff(deadline time.Time, diff []byte, rule string, holds func(content []byte) bool) []Finding {
 	if deadline.IsZero() {
 		deadline = time.Now().Add(maxScanTime)
 	}
@@ -201,7 +201,7 @@ func ScanPackedDiff(deadline time.Time, diff []byte, rule string, holds func(con
 		case holds(p.Content):
 			return []Finding{{rule, p.Line}}
 		}
-		if found := ScanPacked(deadline, p.Path, p.Content); len(found) > 0 {
+		if found := InPacked(deadline, p.Path, p.Content); len(found) > 0 {
 			return []Finding{{found[0].RuleID, p.Line}}
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secretscan
+package scan
 
 import (
 	"bytes"
@@ -100,7 +100,7 @@ func TestWhatCannotBeUnpacked(t *testing.T) {
 		if _, err := unpackAll([]byte(diff)); err == nil {
 			t.Errorf("%s: it is taken\n%s", name, diff)
 		}
-		if found := ScanPackedDiff(time.Time{}, []byte(diff), "value", func([]byte) bool { return false }); len(found) != 1 || found[0].RuleID != RulePacked && found[0].RuleID != "aws-access-token" {
+		if found := InPackedDiff(time.Time{}, []byte(diff), "value", func([]byte) bool { return false }); len(found) != 1 || found[0].RuleID != RulePacked && found[0].RuleID != "aws-access-token" {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
@@ -128,7 +128,7 @@ func TestScanPackedDiff(t *testing.T) {
 			append(gitDiff(t, "a.dat", []byte("a\x00b"), []byte("y\n")), gitDiff(t, "b.dat", []byte("a\x00b"), text)...), []Finding{{"aws-access-token", 13}},
 		},
 	} {
-		if d := cmp.Diff(tt.want, ScanPackedDiff(time.Time{}, tt.diff, "value", holds)); d != "" {
+		if d := cmp.Diff(tt.want, InPackedDiff(time.Time{}, tt.diff, "value", holds)); d != "" {
 			t.Errorf("%s (-want +got):\n%s\n%s", name, d, tt.diff)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secretscan
+package scan
 
 import (
 	"bytes"
@@ -12,10 +12,10 @@ import (
 // that begins so.
 const sectionStart = "diff --git "
 
-// ScanDiff finds likely secrets in a diff as git writes it, as Scan does in a content. Each file is scanned by itself and under its own
+// InDiff finds likely secrets in a diff as git writes it, as Scan does in a content. Each file is scanned by itself and under its own
 // name: text that is harmless in a lock file is so in the diff of one. The lines of findings are those of the diff. It ends at the
-// deadline, as ScanUntil does. A caller that splits a diff into its files finds the same in them.
-func ScanDiff(deadline time.Time, diff []byte) []Finding {
+// deadline, as Until does. A caller that splits a diff into its files finds the same in them.
+func InDiff(deadline time.Time, diff []byte) []Finding {
 	if deadline.IsZero() {
 		deadline = time.Now().Add(maxScanTime)
 	}
@@ -27,7 +27,7 @@ func ScanDiff(deadline time.Time, diff []byte) []Finding {
 			section = diff[:end+1]
 		}
 		diff = diff[len(section):]
-		for _, f := range ScanUntil(deadline, sectionName(section), withoutMarks(section)) {
+		for _, f := range Until(deadline, sectionName(section), withoutMarks(section)) {
 			f.Line += before
 			all = append(all, f)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secretscan
+package scan
 
 import (
 	"strings"
@@ -41,15 +41,15 @@ func TestScanDiff(t *testing.T) {
 		"over several lines":    {section("key", strings.Split(strings.TrimSuffix(privateKey, "\n"), "\n")...), []Finding{{"private-key", 6}}},
 		"a line that was there": {"diff --git a/a b/a\n " + awsKey + "\n-" + awsKey + "\n", []Finding{{"aws-access-token", 2}, {"aws-access-token", 3}}},
 	} {
-		if d := cmp.Diff(tt.want, ScanDiff(time.Time{}, []byte(tt.diff))); d != "" {
+		if d := cmp.Diff(tt.want, InDiff(time.Time{}, []byte(tt.diff))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
-	found := ScanDiff(time.Now().Add(-time.Second), []byte(plain))
+	found := InDiff(time.Now().Add(-time.Second), []byte(plain))
 	if len(found) != 1 || found[0].RuleID != RuleUnfinished {
 		t.Errorf("without any time it finds %v", found)
 	}
-	if n := len(ScanDiff(time.Time{}, []byte(strings.Repeat(section("a", awsKey), 2*MaxFindings)))); n != MaxFindings {
+	if n := len(InDiff(time.Time{}, []byte(strings.Repeat(section("a", awsKey), 2*MaxFindings)))); n != MaxFindings {
 		t.Errorf("of many there are %d findings", n)
 	}
 }
@@ -58,10 +58,10 @@ func TestScanDiff(t *testing.T) {
 func TestScanDiffOfParts(t *testing.T) {
 	t.Parallel()
 	parts := []string{"# head\n", section("a", "x"), section("b", awsKey), section("with space", githubToken), section("c", "y")}
-	whole := len(ScanDiff(time.Time{}, []byte(strings.Join(parts, ""))))
+	whole := len(InDiff(time.Time{}, []byte(strings.Join(parts, ""))))
 	single := 0
 	for _, p := range parts {
-		single += len(ScanDiff(time.Time{}, []byte(p)))
+		single += len(InDiff(time.Time{}, []byte(p)))
 	}
 	if whole != single || whole != 2 {
 		t.Errorf("%d in the whole, %d in the parts", whole, single)
