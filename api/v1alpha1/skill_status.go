@@ -5,14 +5,14 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // SkillState is a word for people; programs read the conditions.
-// +kubebuilder:validation:Enum=PendingReview;Reviewed;Approved;NeedsReapproval;Rejected;Revoked
+// +kubebuilder:validation:Enum=PendingReview;AwaitingApproval;Approved;NeedsReapproval;Rejected;Revoked
 type SkillState string
 
 const (
 	// SkillPendingReview: there is something new, and what there is to know of it is not gathered.
 	SkillPendingReview SkillState = "PendingReview"
-	// SkillReviewed: what there is to know is in the status, and a person can decide.
-	SkillReviewed SkillState = "Reviewed"
+	// SkillAwaitingApproval: what there is to know is in the status, and a person can decide.
+	SkillAwaitingApproval SkillState = "AwaitingApproval"
 	// SkillApproved: runs may use the approved revision.
 	SkillApproved SkillState = "Approved"
 	// SkillNeedsReapproval: it was approved, and its content or policy is not what was approved any more, or the approval ended.

@@ -56,7 +56,7 @@ type Verdict struct {
 
 // Decide determines the state of a skill:
 //
-//	new content ─► PendingReview ─► Reviewed ─► Approved ─► NeedsReapproval   content, policy or time
+//	new content ─► PendingReview ─► AwaitingApproval ─► Approved ─► NeedsReapproval   content, policy or time
 //	                                   │           │ ▲            │
 //	                                   ▼           │ └────────────┘           approved again, or the change taken back
 //	                                Rejected       ▼
@@ -168,7 +168,7 @@ func (d *decision) unapproved() Verdict {
 	case r.Status.ReviewTime == nil:
 		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewing, "What the files mention is being gathered.")
 	}
-	return d.verdict(v1alpha1.SkillReviewed, v1alpha1.ReasonAwaitingApproval,
+	return d.verdict(v1alpha1.SkillAwaitingApproval, v1alpha1.ReasonAwaitingApproval,
 		"Nobody has approved the skill: look at status.review and at the SkillRevision %s, and approve %s.", r.Name, r.Spec.ContentHash)
 }
 

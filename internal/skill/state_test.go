@@ -146,7 +146,7 @@ func setAside(w *world) {
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	const (
-		pending, reviewed, approved = v1alpha1.SkillPendingReview, v1alpha1.SkillReviewed, v1alpha1.SkillApproved
+		pending, reviewed, approved = v1alpha1.SkillPendingReview, v1alpha1.SkillAwaitingApproval, v1alpha1.SkillApproved
 		again, rejected, revoked    = v1alpha1.SkillNeedsReapproval, v1alpha1.SkillRejected, v1alpha1.SkillRevoked
 	)
 	for name, tt := range map[string]struct {

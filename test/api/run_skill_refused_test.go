@@ -45,7 +45,7 @@ func TestRunOfUnapprovedSkillIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newUsingRig(t, mailPolicy())
 			r.use(change)
-			r.wantRefusal("SkillNotApproved", "mail is not approved (Reviewed)")
+			r.wantRefusal("SkillNotApproved", "mail is not approved (AwaitingApproval)")
 		})
 	}
 }

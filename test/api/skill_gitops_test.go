@@ -47,7 +47,7 @@ spec:
 	}
 	apply("")
 	r.step()
-	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	sk := r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	if got := apply(""); got != sk.ResourceVersion {
 		t.Error("applying the same again changed the skill")
 	}
@@ -112,7 +112,7 @@ func TestTwoHundredSkillsAreListed(t *testing.T) {
 		}
 	}
 	for _, row := range got.Rows {
-		if row.Cells[state] != string(v1alpha1.SkillReviewed) {
+		if row.Cells[state] != string(v1alpha1.SkillAwaitingApproval) {
 			t.Errorf("the row is %v", row.Cells)
 		}
 	}

@@ -112,14 +112,14 @@ func TestSkillController(t *testing.T) {
 	must(t, admin.Create(ctx, mapped))
 	must(t, admin.Create(ctx, &v1alpha1.Skill{ObjectMeta: meta(ns, "send"), Spec: v1alpha1.SkillSpec{Source: inline("SKILL.md", skillMD("send", "One."))}}))
 	source := startSkills(ctx, t, ns)
-	inlined := waitForSkill(ctx, t, client.ObjectKey{Namespace: ns, Name: "send"}, inState(v1alpha1.SkillReviewed))
+	inlined := waitForSkill(ctx, t, client.ObjectKey{Namespace: ns, Name: "send"}, inState(v1alpha1.SkillAwaitingApproval))
 	if st := inlined.Status; st.Source == nil || st.Description != "Sends a message." {
 		t.Errorf("the status is %+v", st)
 	}
 	key := client.ObjectKeyFromObject(mapped)
 	waitForSkill(ctx, t, key, inState(v1alpha1.SkillPendingReview))
 	must(t, admin.Create(ctx, front("One.")))
-	sk := waitForSkill(ctx, t, key, inState(v1alpha1.SkillReviewed))
+	sk := waitForSkill(ctx, t, key, inState(v1alpha1.SkillAwaitingApproval))
 	must(t, mergePatch(ctx, sk.DeepCopy(), `{"spec":{"approval":{"contentHash":"`+sk.Status.ContentHash+`","policyHash":"`+sk.Status.PolicyHash+`"}}}`))
 	sk = waitForSkill(ctx, t, key, inState(v1alpha1.SkillApproved))
 	must(t, admin.Update(ctx, front("Two.")))

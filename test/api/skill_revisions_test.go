@@ -87,7 +87,7 @@ func TestSkillThatARunWrote(t *testing.T) {
 	r.wantConditions("SourceReady False NoSource", "Reviewed False NoRevision", "Ready False NoRevision", "Stalled", "Reconciling")
 	rev := r.propose("learn", "SKILL.md", skillMD("send", "Learned."))
 	r.step()
-	if sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval"); sk.Status.RevisionName != rev.Name {
+	if sk := r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval"); sk.Status.RevisionName != rev.Name {
 		t.Errorf("the revision is %s", sk.Status.RevisionName)
 	}
 	r.approve()

@@ -55,7 +55,7 @@ func TestSkillThatIsNone(t *testing.T) {
 
 			r.use(inline("SKILL.md", skillMD("send", "One.")))
 			r.step()
-			r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+			r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 			r.wantConditions("SourceReady True SourceRead", "Stalled")
 		})
 	}
@@ -132,7 +132,7 @@ func TestSkillOfNineMebibytes(t *testing.T) {
 	}
 	r.create("send", v1alpha1.SkillSpec{Source: fromConfigMaps(names...)})
 	r.step()
-	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	sk := r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	rev := r.revision(sk.Status.RevisionName)
 	if len(rev.Spec.ConfigMapNames) != 12 {
 		t.Errorf("the bytes are in %d ConfigMaps", len(rev.Spec.ConfigMapNames))
@@ -244,7 +244,7 @@ func TestSkillRegistryIsAway(t *testing.T) {
 	r.wantConditions("SourceReady False SourceUnavailable")
 	r.now = r.now.Add(60 * time.Second)
 	r.step()
-	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	r.wantConditions("SourceReady True SourceRead", "Reconciling")
 }
 
@@ -253,7 +253,7 @@ func TestSkillWithOddFiles(t *testing.T) {
 	r := newSkillRig(t)
 	r.create("send", v1alpha1.SkillSpec{Source: inline("SKILL.md", "---\nname: send\ndescription: d\nfoo: bar\n---\n", "forms.md", "x", "core/__init__.py", "", "core/a.pyc", "x")})
 	r.step()
-	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	sk := r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	rev := r.revision(sk.Status.RevisionName)
 	kinds := map[v1alpha1.FindingKind]bool{}
 	for _, f := range rev.Status.Findings {
@@ -330,7 +330,7 @@ func TestSkillThatCannotBeStored(t *testing.T) {
 	}
 	r.restart()
 	r.step()
-	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 }
 
 // A skill that is being deleted, or gone, is nobody's concern.

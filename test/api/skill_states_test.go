@@ -39,7 +39,7 @@ func TestSkillIsApprovedAndItsPolicyChanges(t *testing.T) {
 		Policy: v1alpha1.SkillPolicy{Domains: []v1alpha1.Domain{"api.motorcortex.dev"}},
 	})
 	r.step()
-	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	sk := r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	r.wantConditions("SourceReady True SourceRead", "PolicyValid True PolicyValid", "Reviewed True FactsGathered", "Ready False AwaitingApproval", "Stalled", "Reconciling")
 	st := sk.Status
 	rev := r.revision(st.RevisionName)
@@ -122,7 +122,7 @@ func TestApprovalOfWhatTheStatusShows(t *testing.T) {
 	}
 	must(t, decide(st.RevisionName, withdrawn))
 	r.step()
-	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	sk := r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	if d := sk.Status.NewestDecided; d == nil || d.Name != st.RevisionName || d.CreationTime.IsZero() {
 		t.Errorf("the newest that was decided about is %+v", d)
 	}
@@ -257,7 +257,7 @@ func TestSkillIsRejected(t *testing.T) {
 	r.wantConditions("Ready False Rejected", "Stalled")
 	r.use(inline("SKILL.md", skillMD("send", "Two.")))
 	r.step()
-	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 }
 
 func TestSkillIsRevoked(t *testing.T) {
@@ -279,6 +279,6 @@ func TestSkillApprovalIsTakenAway(t *testing.T) {
 	r := approvedSkill(t)
 	r.patch(`{"approval":null}`)
 	r.step()
-	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	r.wantConditions("Ready False AwaitingApproval")
 }

@@ -124,6 +124,6 @@ func TestReviewIsKeptAsAdvice(t *testing.T) {
 		t.Errorf("the first advice is %+v", a)
 	}
 	// It decides nothing.
-	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	r.want(v1alpha1.SkillAwaitingApproval, "AwaitingApproval")
 	r.wantUsage(0, 0, "", time.Time{})
 }

@@ -173,7 +173,7 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 	must(t, manager.Status().Patch(ctx, existing.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Settled"}}`))))
 	must(t, manager.Status().Patch(ctx, run, client.RawPatch(types.MergePatchType, []byte(`{"status":{"worker":"replica-1"}}`))))
 	must(t, as.Status().Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"status":{"findings":[]}}`)))
-	must(t, as.Status().Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"status":{"state":"Reviewed"}}`)))
+	must(t, as.Status().Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"status":{"state":"AwaitingApproval"}}`)))
 	// Deleting stays free, for those who clean up a namespace.
 	must(t, admin.Delete(ctx, existing))
 	must(t, admin.Delete(ctx, revision))

@@ -45,7 +45,7 @@ func TestSecurityParsersHold(t *testing.T) {
 	}
 	t.Logf("in %s the tenant wrote %s; beside it %d runs were completed", time.Since(began).Round(time.Second), worst, completed)
 	for _, name := range worst.skills {
-		awaitSkill(t, ns, name, 4*soon, "reviewed", func(s *v1alpha1.Skill) bool { return s.Status.State == v1alpha1.SkillReviewed })
+		awaitSkill(t, ns, name, 4*soon, "reviewed", func(s *v1alpha1.Skill) bool { return s.Status.State == v1alpha1.SkillAwaitingApproval })
 	}
 	must(t, suite.client.DeleteAllOf(t.Context(), &v1alpha1.MotorRun{}, client.InNamespace(ns)))
 	for name, n := range restartsOfManagers(t) {

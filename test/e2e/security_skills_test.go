@@ -176,7 +176,7 @@ func TestSecuritySkillIsLearnedFromTheWeb(t *testing.T) {
 	if left := learned.Status.Result.Skills; left == nil || len(left.Created) != 1 || left.Created[0].Name != "greeter" || len(left.Rejected) != 0 {
 		t.Fatalf("the run left %+v", left)
 	}
-	s := awaitState(t, ns, "greeter", v1alpha1.SkillReviewed)
+	s := awaitState(t, ns, "greeter", v1alpha1.SkillAwaitingApproval)
 	if r := s.Status.Review; r == nil || !slices.Equal(r.MissingDomains, []string{"api.test"}) || !slices.Equal(r.MissingCredentials, []string{"GREETER_KEY"}) ||
 		!slices.Contains(r.MissingTools, "bash") {
 		t.Errorf("its review says %+v", r)
@@ -238,7 +238,7 @@ func TestSecuritySkillFoundOnline(t *testing.T) {
 	if left == nil || len(left.Created) != 1 || left.Created[0].Name != "found-online" {
 		t.Fatalf("the run left %+v", left)
 	}
-	s := awaitState(t, ns, "found-online", v1alpha1.SkillReviewed)
+	s := awaitState(t, ns, "found-online", v1alpha1.SkillAwaitingApproval)
 	if r := s.Status.Review; r == nil || !slices.Equal(r.MissingDomains, []string{"evil.test"}) || r.Findings != 1 {
 		t.Errorf("its review says %+v", r)
 	}

@@ -82,7 +82,7 @@ func approve(t *testing.T, s *v1alpha1.Skill, contentHash string) *v1alpha1.Skil
 // approved waits until the skill can be approved, and approves it.
 func approved(t *testing.T, namespace, name string) *v1alpha1.Skill {
 	t.Helper()
-	s := awaitState(t, namespace, name, v1alpha1.SkillReviewed)
+	s := awaitState(t, namespace, name, v1alpha1.SkillAwaitingApproval)
 	return approve(t, s, s.Status.ContentHash)
 }
 
@@ -163,7 +163,7 @@ func TestSkillIsLearned(t *testing.T) {
 	if got == nil || len(got.Created) != 1 || got.Created[0].Name != "word-count" || len(got.Updated) != 0 || len(got.Rejected) != 1 || got.Rejected[0].Path != "skills/Broken" {
 		t.Fatalf("the run left %+v", got)
 	}
-	s := awaitState(t, ns, "word-count", v1alpha1.SkillReviewed)
+	s := awaitState(t, ns, "word-count", v1alpha1.SkillAwaitingApproval)
 	var rev v1alpha1.SkillRevision
 	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: got.Created[0].RevisionName}, &rev))
 	if from := rev.Spec.ExtractedFrom; from == nil || from.RunName != learned.Name || !slices.Equal(from.ChangedFiles, []string{"SKILL.md", "references/words.md", "scripts/count.sh"}) {
@@ -196,7 +196,7 @@ func TestSkillIsLearned(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "word-count"},
 		Spec:       v1alpha1.SkillSpec{Source: &v1alpha1.SkillSource{Files: filesOf(t, ns, &rev)}, Policy: s.Spec.Policy},
 	}))
-	twin := awaitState(t, other, "word-count", v1alpha1.SkillReviewed)
+	twin := awaitState(t, other, "word-count", v1alpha1.SkillAwaitingApproval)
 	if twin.Status.ContentHash != rev.Spec.ContentHash || twin.Status.PolicyHash != s.Status.PolicyHash {
 		t.Errorf("the same skill has the hashes %s %s, and %s %s elsewhere", twin.Status.ContentHash, twin.Status.PolicyHash, rev.Spec.ContentHash, s.Status.PolicyHash)
 	}
@@ -235,7 +235,7 @@ func TestSkillIsDecidedAbout(t *testing.T) {
 		},
 	}
 	must(t, suite.client.Create(t.Context(), s))
-	first := awaitState(t, ns, "greeting", v1alpha1.SkillReviewed)
+	first := awaitState(t, ns, "greeting", v1alpha1.SkillAwaitingApproval)
 	patchSkill(t, first, `[{"op":"add","path":"/spec/rejections","value":[{"contentHash":%q,"note":"too short"}]}]`, first.Status.ContentHash)
 	awaitState(t, ns, "greeting", v1alpha1.SkillRejected)
 	patchSkill(t, first, `[{"op":"replace","path":"/spec/source/files/0/content","value":%q}]`, greeting("Say hello to everybody."))
@@ -329,7 +329,7 @@ func TestSkillIsNotBlamed(t *testing.T) {
 func TestSkillIsLookedAt(t *testing.T) {
 	t.Parallel()
 	ns := skillNamespace(t, "review")
-	awaitState(t, ns, "agentmail", v1alpha1.SkillReviewed)
+	awaitState(t, ns, "agentmail", v1alpha1.SkillAwaitingApproval)
 	run := startSkillRun(t, ns, "skill-review", "agentmail", func(r *v1alpha1.MotorRun) { r.Spec.SkillReview = true })
 	done := wantCompleted(t, run, soon)
 	if got, want := codesOf(wantWholeJournal(t, done)), []string{"", "", "tool_not_granted", "tool_not_granted"}; !slices.Equal(got, want) {
@@ -344,7 +344,7 @@ func TestSkillIsLookedAt(t *testing.T) {
 		err := suite.client.Get(ctx, key, &rev)
 		return err == nil && rev.Status.Advice != nil && rev.Status.Advice.RunName == done.Name && strings.Contains(rev.Status.Advice.Text, "send.py sends"), err
 	}))
-	s := awaitState(t, ns, "agentmail", v1alpha1.SkillReviewed)
+	s := awaitState(t, ns, "agentmail", v1alpha1.SkillAwaitingApproval)
 	if r := s.Status.Review; r == nil || len(r.MissingDomains)+len(r.UnusedDomains)+len(r.MissingCredentials)+len(r.UnusedCredentials) != 0 {
 		t.Errorf("review %+v", r)
 	}

@@ -163,7 +163,7 @@ func TestPinSkillRefuses(t *testing.T) {
 			w.run.Spec.SkillRef.RevisionName, w.revisions[0].Spec.Files = "mail-b", w.revisions[1].Spec.Files
 		}, notFound, false, "has no SkillRevision mail-b."},
 		"the status is old":          {func(w *skillWorld) { w.skill.Generation++ }, notApproved, false, "has not looked at the Skill mail since it was changed."},
-		"the status does not know":   {func(w *skillWorld) { w.skill.Status.State = v1alpha1.SkillReviewed }, notApproved, false, "the operator has not said so yet."},
+		"the status does not know":   {func(w *skillWorld) { w.skill.Status.State = v1alpha1.SkillAwaitingApproval }, notApproved, false, "the operator has not said so yet."},
 		"nobody approved":            {func(w *skillWorld) { w.skill.Spec.Approval = nil }, notApproved, true, "The skill mail is not approved (PendingReview). Create another run when it is approved, or one with spec.tools"},
 		"the status lies":            {func(w *skillWorld) { w.skill.Spec.Policy.Tools = nil }, notApproved, true, "The skill mail is not approved (NeedsReapproval). "},
 		"approved for another skill": {func(w *skillWorld) { w.revisions[1].Spec.SkillName = "other" }, notApproved, true, "(NeedsReapproval)"},
