@@ -176,6 +176,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['ApproveOnce', 'ApproveRun', 'Deny'] : !has(self.decision) || !(self.decision in ['ApproveOnce', 'ApproveRun'])",message="ApproveOnce and ApproveRun need digest, and digest goes with these and Deny only"
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
 // +kubebuilder:validation:XValidation:rule="!has(self.guidance) && !has(self.addDomains) || has(self.decision) && self.decision == 'Retry'",message="guidance and addDomains go with the decision Retry"
+// +kubebuilder:validation:XValidation:rule="!has(self.reason) || !has(self.decision) || self.decision != 'Retry'",message="the decision Retry takes no reason: write what the model is to read into guidance"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
 	// id of the question: status.pendingInputs[].id.
@@ -192,7 +193,7 @@ type Response struct {
 	// the run. The others, and answers, need the verb respond.
 	// +optional
 	Decision Decision `json:"decision,omitempty"`
-	// reason of a decision. The model is told it as the words of the person.
+	// reason of any other decision than Retry. The model is told it as the words of the person, and the end of a run that was stopped has it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional

@@ -72,7 +72,11 @@ func chosen(input *v1alpha1.PendingInput, typed string) string {
 	return cmp.Or(typed, defaultAnswer(input))
 }
 
+// defaultAnswer returns the answer that nothing typed stands for. A decision is never taken in that way.
 func defaultAnswer(input *v1alpha1.PendingInput) string {
+	if input.Kind != v1alpha1.InputQuestion && input.Kind != "" {
+		return ""
+	}
 	if input.Default == "" && len(input.Options) > 0 {
 		return input.Options[0]
 	}
@@ -88,6 +92,9 @@ func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer,
 	if input.Kind == v1alpha1.InputOutcomeUnknown {
 		// Whether to make the call again is nothing to guess at.
 		return string(v1alpha1.DecisionSkip), "what the call did, nobody can tell", nil
+	}
+	if input.Kind == v1alpha1.InputDomainRequest || input.Kind == v1alpha1.InputApproval {
+		return string(v1alpha1.DecisionDeny), "it is a decision, and nobody is there to take it", nil
 	}
 	if given != "" && first {
 		return given, "from DEMO_ANSWER", nil

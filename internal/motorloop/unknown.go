@@ -75,7 +75,7 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 	case decisionRetry:
 		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
 	case decisionDone:
-		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}, nil
+		return prospect{result: &toolapi.Result{OK: true, Output: personSaid(doneText, a.Reason), Provenance: toolapi.ProvenanceUser}}, nil
 	default:
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
@@ -89,11 +89,14 @@ const doneText = "Nobody saw this call end, and its output is lost. The person l
 
 // skippedText returns what the model reads of a call without which the run goes on.
 func skippedText(reason string) string {
-	text := "The end of this call was not seen. It may have done all of its work, a part, or nothing, and a person decided to go on without it."
-	if reason != "" {
-		text += " The person said: " + strings.ToValidUTF8(reason, "\uFFFD")
+	return personSaid("The end of this call was not seen. It may have done all of its work, a part, or nothing, and a person decided to go on without it.", reason)
+}
+
+func personSaid(text, reason string) string {
+	if reason == "" {
+		return text
 	}
-	return text
+	return text + " The person said: " + strings.ToValidUTF8(reason, "\uFFFD")
 }
 
 func unknownResult(n int) *toolapi.Result {

@@ -76,7 +76,7 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 	return a, true
 }
 
-// ExpiresAt returns when the time for a response ends. A manager of 0.1.0 did not record that of a request for approval.
+// ExpiresAt returns when the time for a response ends: that of approvals where the ask does not say it.
 func ExpiresAt(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) time.Time {
 	if a.ExpirationTime.IsZero() {
 		return a.AskTime.Add(time.Duration(run.Spec.Limits.ApprovalDeadlineSeconds) * time.Second)

@@ -76,7 +76,7 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	switch r := retryOf(o.Run, cur.Index+1); {
 	case retry && r != nil && r.Decision == v1alpha1.DecisionStop:
 		e := failedForGood(o, f)
-		e.Message += " A person decided against another attempt."
+		e.Message += " " + stoppedBy(r)
 		return Decision{End: e}
 	case retry && r != nil:
 		d.Next = next(o, f, now, v1alpha1.CauseRetry, r.Guidance)
@@ -182,6 +182,18 @@ func retryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
 		}
 	}
 	return nil
+}
+
+// stoppedBy describes the decision against another attempt.
+func stoppedBy(r *v1alpha1.Response) string {
+	text := "A person decided against another attempt"
+	if r.RespondedBy != "" {
+		text = fit.Title(r.RespondedBy) + " decided against another attempt"
+	}
+	if r.Reason != "" {
+		return text + ": " + fit.OneLine(r.Reason, fit.MaxFailureText)
+	}
+	return text + "."
 }
 
 func fitsRetry(r *v1alpha1.Response) bool {

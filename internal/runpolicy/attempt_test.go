@@ -272,6 +272,16 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// The end of a run that a person stopped says who did it, and why.
+func TestStoppedBy(t *testing.T) {
+	t.Parallel()
+	o := Observation{Run: attemptRun(first), Sandbox: runningPod, Progress: Progress{Failure: retryable("Why")}}
+	o.Run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionStop, RespondedBy: "anna", Reason: "the order\nis cancelled"}}
+	if e := Decide(o, after(20*sec)).End; e == nil || !strings.HasSuffix(e.Message, " anna decided against another attempt: the order is cancelled") {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A decision about a further attempt answers what was asked, or can be asked. Any other id is unknown.
 func TestDecisionsAboutAttemptsAreKnown(t *testing.T) {
 	t.Parallel()

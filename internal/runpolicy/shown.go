@@ -96,7 +96,7 @@ func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1al
 	p.Question = fit.CutEncoded(fmt.Sprintf(
 		"The sandbox's tool server ended in the middle of the call %s, between %s and %s. The call may have done all of its work, a "+
 			"part, or nothing. Find out which, and decide Retry to have it made again, Done to go on as if it had succeeded, or Skip to go on "+
-			"without it. A reason is shown to the model.%s",
+			"without it. The reason of Done and Skip is shown to the model.%s",
 		what, notBefore(s, a).UTC().Format(time.RFC3339), a.AskTime.UTC().Format(time.RFC3339), check),
 		toolapi.MaxQuestion)
 	for _, d := range unknownDecisions {

@@ -65,7 +65,9 @@ func TestAnswersToWhatIsNotAsked(t *testing.T) {
 	try("responses", `{"id":"u1","answer":"retry"}`, "a call of unknown outcome with decision (Retry, Skip or Done)")
 	try("responses", `{"id":"u1","decision":"Retry","guidance":"g"}`, "a call of unknown outcome with decision (Retry, Skip or Done)")
 	try("responses", `{"id":"u1","decision":"Stop"}`, "a call of unknown outcome with decision (Retry, Skip or Done)")
-	for _, d := range []string{"Retry", "Skip", "Done"} {
+	try("responses", `{"id":"u1","decision":"Retry"}`, "")
+	try("responses", `{"id":"u1","decision":"Retry","reason":"r"}`, "the decision Retry takes no reason")
+	for _, d := range []string{"Skip", "Done"} {
 		try("responses", `{"id":"u1","decision":"`+d+`","reason":"r"}`, "")
 	}
 
@@ -105,6 +107,7 @@ func TestFourEyes(t *testing.T) {
 	wantRefused(t, add(ctx, alice, run, "responses", decisionOf), "alice@"+ns+" created this run", otherwise)
 	wantRefused(t, add(ctx, alice, run, "responses", `{"id":"d1","decision":"Deny"}`), otherwise)
 	wantRefused(t, add(ctx, alice, run, "responses", domains), otherwise)
+	wantRefused(t, add(ctx, alice, run, "responses", `{"id":"u1","decision":"Done"}`), otherwise)
 	wantRefused(t, alice.Create(ctx, exposed(), client.DryRunAll), "exposeToSandbox is decided by who creates the run", otherwise)
 	// What is no decision stays theirs, and others decide.
 	must(t, add(ctx, dryRun(alice), run, "responses", answerOf))

@@ -243,7 +243,7 @@ func TestAPersonStopsAfterAnAttempt(t *testing.T) {
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "Why")
 	r.wantAttempts("First Why")
-	if !strings.Contains(run.Status.Result.Summary, "A person decided against another attempt.") {
+	if !strings.Contains(run.Status.Result.Summary, "decided against another attempt.") {
 		t.Errorf("the end says %q", run.Status.Result.Summary)
 	}
 }

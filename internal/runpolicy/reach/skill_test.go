@@ -174,7 +174,7 @@ func TestPinSkillRefuses(t *testing.T) {
 		}, notApproved, true, "(Revoked)"},
 		"narrowed, and the policy changed": {func(w *skillWorld) {
 			w.run.Spec.Tools, w.skill.Spec.Policy.Tools = []v1alpha1.ToolName{"read"}, nil
-		}, notApproved, true, "or one with spec.tools and skillRef.revision"},
+		}, notApproved, true, "or one with spec.tools and skillRef.revisionName"},
 		"its time is over": {func(w *skillWorld) { w.skill.Spec.Approval.ExpirationTime = new(metav1.NewTime(w.now)) }, notApproved, true, "The approval ended at"},
 		"the source drifted": {func(w *skillWorld) {
 			w.skill.Spec.Source = &v1alpha1.SkillSource{}
