@@ -130,7 +130,7 @@ func TestWhoMayAnswerAndSteer(t *testing.T) {
 	} {
 		users[name] = person(ctx, t, ns, fmt.Sprintf("user-%d@%s", len(users), ns), r)
 	}
-	const respond, approve, update = "needs the verb respond", "need the verb approve", "need the verb update"
+	const respond, approve, update = "the verb respond", "need the verb approve", "need the verb update"
 	entries := map[string]struct{ list, entry string }{
 		"answer": {"responses", answerOf}, "decision": {"responses", decisionOf},
 		"retry": {"responses", `{"id":"retry-1","decision":"Retry"}`}, "domains": {"responses", `{"id":"retry-1","decision":"Retry","addDomains":["example.org"]}`},
