@@ -322,7 +322,7 @@ type PendingInput struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Question string `json:"question,omitempty"`
-	// options to choose from; another answer is allowed.
+	// options to choose from. Another answer is allowed to a Question, and to no other kind.
 	// +kubebuilder:validation:MaxItems=10
 	// +kubebuilder:validation:items:MaxLength=512
 	// +listType=atomic

@@ -136,7 +136,7 @@ const (
 	//
 	// Meaning: The files of the skill's revision are gone, or not what was approved.
 	//
-	// Do: Look at the SkillRevision in status.skill.revision and its ConfigMaps: one was deleted or replaced. Have the skill
+	// Do: Look at the SkillRevision in status.skill.revisionName and its ConfigMaps: one was deleted or replaced. Have the skill
 	// approved again, and create the run again.
 	ReasonSkillFiles = "SkillFiles"
 

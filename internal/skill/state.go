@@ -44,7 +44,7 @@ type Verdict struct {
 	Reason string
 	// Message is one sentence or two: the state of the skill, and what to do.
 	Message string
-	// Revision is the one that an approval is asked for, unless it has it: what status.revision names. Nil if there is none.
+	// Revision is the one that an approval is asked for, unless it has it: what status.revisionName names. Nil if there is none.
 	Revision *v1alpha1.SkillRevision
 	// Approved is the revision that runs use, nil unless State is Approved.
 	Approved *v1alpha1.SkillRevision
@@ -224,7 +224,7 @@ func (d *decision) unknown(a *v1alpha1.SkillApproval) Verdict {
 		state = v1alpha1.SkillPendingReview
 	}
 	v := d.verdict(state, v1alpha1.ReasonContentUnknown,
-		"There is no revision with the approved content %s: approve one of status.revisions, or let the source give that content.", a.ContentHash)
+		"There is no revision with the approved content %s: approve one of status.revisionNames, or let the source give that content.", a.ContentHash)
 	v.Record = d.Status.Approved
 	return v
 }

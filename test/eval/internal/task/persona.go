@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The kinds of questions, as status.pendingInput.kind has them.
+// The kinds of questions, as status.pendingInputs[].kind has them.
 const (
 	KindQuestion = "Question"
 	KindApproval = "Approval"
