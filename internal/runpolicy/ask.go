@@ -161,17 +161,6 @@ func IsAsked(s *v1alpha1.MotorStep, callID string) bool {
 	return a != nil && a.CallID == callID
 }
 
-// approvalOf returns the last ask for approval of an execution of the call, nil if there is none.
-func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
-	asks := s.Status.Asks
-	for i := range slices.Backward(asks) {
-		if a := &asks[i]; a.Kind == v1alpha1.InputApproval && a.CallID == callID {
-			return a
-		}
-	}
-	return nil
-}
-
 // waitedIn returns how long people took for the asks of a step. Open asks count nothing.
 func waitedIn(s *v1alpha1.MotorStep) time.Duration {
 	var asked time.Duration

@@ -286,11 +286,9 @@ func TestStoppedBy(t *testing.T) {
 func TestDecisionsAboutAttemptsAreKnown(t *testing.T) {
 	t.Parallel()
 	run := attemptRun(first, retry)
-	for _, r := range []v1alpha1.Response{
+	run.Spec.Responses = []v1alpha1.Response{
 		{ID: "retry-1", Decision: v1alpha1.DecisionRetry}, {ID: "retry-2", Decision: v1alpha1.DecisionStop},
 		{ID: "retry-0", Decision: v1alpha1.DecisionRetry}, {ID: "retry-10", Decision: v1alpha1.DecisionRetry}, {ID: "retry-1 ", Answer: "yes"}, {ID: "retry-3", Answer: "yes"},
-	} {
-		run.Spec.Responses = append(run.Spec.Responses, r)
 	}
 	want := []string{
 		`spec.responses[2].id "retry-0"`, `spec.responses[3].id "retry-10"`, `spec.responses[4].id "retry-1 "`, `spec.responses[5].id "retry-3" that takes an answer`,

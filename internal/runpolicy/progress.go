@@ -258,7 +258,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.Accepted = p.acceptedBy(run, s)
 	}
 	p.Tool += time.Duration(s.Status.ToolMilliseconds) * time.Millisecond
-	p.addRequests(run, s)
+	p.addRequests(s)
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		if r := calls.ResultOf(s, c.ID); r != nil {
@@ -327,7 +327,7 @@ func hasFinish(s *v1alpha1.MotorStep) bool {
 }
 
 // addRequests records the requests for domains of a turn, and its effect on earlier ones.
-func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+func (p *Progress) addRequests(s *v1alpha1.MotorStep) {
 	if allSettled(s) || usedOnce(s) {
 		// They were of other turns, and this one comes after.
 		p.endOnce()

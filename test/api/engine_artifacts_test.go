@@ -125,14 +125,6 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	}
 }
 
-// unled is the time of an engine while a manager leads that writes no heartbeat.
-type unled struct{}
-
-func (unled) Now() time.Time { return time.Now() }
-func (unled) Observed() runpolicy.Observed {
-	return runpolicy.Observed{Until: time.Now().Add(-time.Hour)}
-}
-
 func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir node_modules; echo x > node_modules/file")), says("done")}})
 	r.startEngine("worker-1", nil)
