@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -75,29 +76,23 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 	case decisionRetry:
 		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
 	case decisionDone:
-		return prospect{result: &toolapi.Result{OK: true, Output: personSaid(doneText, a.Reason), Provenance: toolapi.ProvenanceUser}}, nil
+		res := &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}
+		return prospect{result: withReason(res, saysLead, a.Reason, outputShare(t))}, nil
 	default:
+		// The text of the code says what happened, and introduces the person's words.
+		said := strings.ToValidUTF8(cmp.Or(a.Reason, skippedText), "\uFFFD")
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
-			Output:     cut(skippedText(a.Reason), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Output:     cut(said, toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}}, nil
 	}
 }
 
-const doneText = "Nobody saw this call end, and its output is lost. The person looked: it did what it was meant to do."
-
-// skippedText returns what the model reads of a call without which the run goes on.
-func skippedText(reason string) string {
-	return personSaid("The end of this call was not seen. It may have done all of its work, a part, or nothing, and a person decided to go on without it.", reason)
-}
-
-func personSaid(text, reason string) string {
-	if reason == "" {
-		return text
-	}
-	return text + " The person said: " + strings.ToValidUTF8(reason, "\uFFFD")
-}
+const (
+	doneText    = "Nobody saw this call end, and its output is lost. The person looked: it did what it was meant to do."
+	skippedText = "go on without it"
+)
 
 func unknownResult(n int) *toolapi.Result {
 	text := "The tool server ended while this call ran"

@@ -82,7 +82,7 @@ func TestUnknownOutcomes(t *testing.T) {
 			answers: map[string]string{first: "Retry", second: "Done"},
 		},
 		"done, with a reason": {
-			call: bash("lost"), lost: 1, executed: first, code: "ok", says: "The person looked: it did what it was meant to do. The person said: paid, but only half",
+			call: bash("lost"), lost: 1, executed: first, code: "ok", says: "The person looked: it did what it was meant to do.\nThe person says: paid, but only half",
 			answers: map[string]string{first: "Done\npaid, but only half"},
 		},
 		"retry for ever": {
@@ -91,10 +91,10 @@ func TestUnknownOutcomes(t *testing.T) {
 			answers: map[string]string{first: "Retry", second: "Retry", third: "Retry", fourth: "Retry"},
 		},
 		"skip": {
-			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "decided to go on without it", answers: map[string]string{first: "Skip"},
+			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "go on without it", answers: map[string]string{first: "Skip"},
 		},
 		"skip, with a reason": {
-			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "The person said: do it by hand: \uFFFD",
+			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "do it by hand: \uFFFD",
 			answers: map[string]string{first: "Skip\ndo it by hand: \xff"},
 		},
 	}

@@ -50,8 +50,6 @@ func (r *engineRig) inEffect() {
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Pending().Answered = true })
 }
 
-const skippedText = "The end of this call was not seen. It may have done all of its work, a part, or nothing, and a person decided to go on without it."
-
 func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -62,7 +60,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 		"made again":      {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
 		"it was done":     {v1alpha1.DecisionDone, "effect\n", v1alpha1.ToolResult{OK: true, Provenance: "user"}},
 		"left out":        {v1alpha1.DecisionSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user"}},
-		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user", Output: skippedText + " The person said: The file is there, use it."}},
+		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user", Output: "The file is there, use it."}},
 		"by a new holder": {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
