@@ -172,15 +172,6 @@ func waitedIn(s *v1alpha1.MotorStep) time.Duration {
 	return asked
 }
 
-func callOf(s *v1alpha1.MotorStep, id string) *v1alpha1.ToolCall {
-	for i := range s.Spec.ToolCalls {
-		if s.Spec.ToolCalls[i].ID == id {
-			return &s.Spec.ToolCalls[i]
-		}
-	}
-	return nil
-}
-
 // askedRetry returns the ask about a further attempt, false if no attempt can have that id.
 func askedRetry(id string) (v1alpha1.StepAsk, bool) {
 	for n := int32(1); n < maxAttempts; n++ {

@@ -93,7 +93,7 @@ func askedAbout(callID, execution string, kind v1alpha1.InputKind, at time.Durat
 	return func(s *v1alpha1.MotorStep) {
 		run := testRun()
 		run.Spec.Limits.ApprovalDeadlineSeconds = 60
-		if c := callOf(s, callID); c != nil {
+		if c := calls.CallOf(s, callID); c != nil {
 			s.Status.Asks = append(s.Status.Asks, NewAsk(run, []v1alpha1.MotorStep{*s}, kind, c, execution, after(at)))
 		}
 	}
