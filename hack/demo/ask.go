@@ -94,7 +94,7 @@ func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer,
 		return string(v1alpha1.DecisionSkip), "what the call did, nobody can tell", nil
 	}
 	if input.Kind == v1alpha1.InputDomainRequest || input.Kind == v1alpha1.InputApproval {
-		return string(v1alpha1.DecisionDeny), "it is a decision, and nobody is there to take it", nil
+		return string(v1alpha1.DecisionDeny), "a person takes such a decision, and the demo has none", nil
 	}
 	if given != "" && first {
 		return given, "from DEMO_ANSWER", nil
