@@ -211,7 +211,7 @@ func TestRolesForPeople(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	run := createRun(ctx, t, ns)
-	const none, respond, approve, update = "cannot patch", "needs the verb respond", "need the verb approve", "need the verb update"
+	const none, respond, approve, update = "cannot patch", "need the verb respond", "need the verb approve", "need the verb update"
 	// The built-in role that each comes with; this control plane has nobody who adds them up.
 	aggregated := map[string]string{"motorcortex-viewer": "view", "motorcortex-editor": "edit", "motorcortex-admin": "admin"}
 	credential := credentialRun(ns, []int{0})
