@@ -2,7 +2,11 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // MotorCortexSpec is what the runs of a namespace have in common.
 type MotorCortexSpec struct {
@@ -55,17 +59,9 @@ type PackageSources struct {
 	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)?$`
 	// +optional
 	Pip string `json:"pip,omitempty"`
-	// apt is a line of sources.list without its options, as in "https://deb.example.org/debian trixie main".
-	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)? [A-Za-z0-9./-]+( [A-Za-z0-9.-]+)*$`
+	// apt is a repository of Debian packages.
 	// +optional
-	Apt string `json:"apt,omitempty"`
-	// aptKeyring has the armored OpenPGP public keys that apt knows its source by, in place of those of the sandbox image.
-	// +kubebuilder:validation:MaxLength=32768
-	// +kubebuilder:validation:Pattern=`^-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n[ -~\r\n\t]*\n-----END PGP PUBLIC KEY BLOCK-----[ \r\n\t]*$`
-	// +kubebuilder:validation:XValidation:rule="!self.contains('PRIVATE KEY')",message="a keyring of public keys alone is wanted"
-	// +optional
-	AptKeyring string `json:"aptKeyring,omitempty"`
+	Apt *AptSource `json:"apt,omitempty"`
 	// caBundle has certificates of authorities, in PEM, by which these hosts are known, beside those of the sandbox image.
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional
@@ -75,6 +71,40 @@ type PackageSources struct {
 	// +listType=set
 	// +optional
 	Hosts []Domain `json:"hosts,omitempty"`
+}
+
+// AptSource is a repository of Debian packages, as in an entry of sources.list(5) without options.
+// +kubebuilder:validation:XValidation:rule="self.suite.endsWith('/') != has(self.components)",message="components are required, unless suite is a path that ends with a slash: then there are none"
+type AptSource struct {
+	// url of the repository, as in https://deb.example.org/debian.
+	// +kubebuilder:validation:MaxLength=768
+	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)?$`
+	// +required
+	URL string `json:"url"`
+	// suite of the distribution, as in trixie, or a path that ends with a slash.
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9./-]+$`
+	// +required
+	Suite string `json:"suite"`
+	// components of the suite, as in main.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=32
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9./-]+$`
+	// +listType=set
+	// +optional
+	Components []string `json:"components,omitempty"`
+	// keyring has the armored OpenPGP public keys that apt knows the repository by, in place of those of the sandbox image.
+	// +kubebuilder:validation:MaxLength=32768
+	// +kubebuilder:validation:Pattern=`^-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n[ -~\r\n\t]*\n-----END PGP PUBLIC KEY BLOCK-----[ \r\n\t]*$`
+	// +kubebuilder:validation:XValidation:rule="!self.contains('PRIVATE KEY')",message="a keyring of public keys alone is wanted"
+	// +optional
+	Keyring string `json:"keyring,omitempty"`
+}
+
+// Entry returns the entry of sources.list(5) after its type, as in "https://deb.example.org/debian trixie main".
+func (s *AptSource) Entry() string {
+	return strings.Join(append([]string{s.URL, s.Suite}, s.Components...), " ")
 }
 
 // SearchProvider is where search_web asks. The manager asks it, not the sandbox.

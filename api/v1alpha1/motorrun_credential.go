@@ -22,18 +22,57 @@ type Credential struct {
 	// +listType=set
 	// +optional
 	Hosts []Domain `json:"hosts,omitempty"`
-	// slot is where in a request the value belongs: bearer or basic (the header Authorization; for basic the value is
-	// user:password), "header NAME" or "query NAME".
-	// +kubebuilder:validation:MaxLength=71
-	// +kubebuilder:validation:Pattern=`^(bearer|basic|header [A-Za-z0-9][A-Za-z0-9-]{0,62}|query [A-Za-z0-9_.-]{1,63})$`
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('header ') || !(self.lowerAscii().substring(7) in ['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'accept-encoding', 'proxy-authorization', 'proxy-connection', 'keep-alive', 'cookie', 'range', 'via', 'forwarded'])",message="that header belongs to the connection, not to a credential"
-	// +default="bearer"
+	// slot is where in a request the value belongs.
+	// +default={"type": "Bearer"}
 	// +optional
-	Slot string `json:"slot,omitempty"`
+	Slot CredentialSlot `json:"slot,omitzero"`
 	// exposeToSandbox puts the value itself into the environment variable, for what is not HTTP. The sandbox, and with it
 	// the model, can read it then. The creator of the run needs the verb approve on MotorRuns.
 	// +optional
 	ExposeToSandbox bool `json:"exposeToSandbox,omitempty"`
+}
+
+// SlotType is the kind of a place in a request.
+// +kubebuilder:validation:Enum=Bearer;Basic;Header;Query
+type SlotType string
+
+const (
+	// SlotBearer is the header Authorization with a bearer token.
+	SlotBearer SlotType = "Bearer"
+	// SlotBasic is the header Authorization with user:password, which is what the value has.
+	SlotBasic SlotType = "Basic"
+	// SlotHeader is the header of the name.
+	SlotHeader SlotType = "Header"
+	// SlotQuery is the parameter of the name in the query of the address.
+	SlotQuery SlotType = "Query"
+)
+
+// CredentialSlot is where in a request the value of a credential belongs.
+// +kubebuilder:validation:XValidation:rule="has(self.name) == (self.type in ['Header', 'Query'])",message="name is required for the types Header and Query, and for them alone"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Header' || !has(self.name) || self.name.matches('^[A-Za-z0-9][A-Za-z0-9-]*$')",message="the name of a header has letters, digits and hyphens"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Header' || !has(self.name) || !(self.name.lowerAscii() in ['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'accept-encoding', 'proxy-authorization', 'proxy-connection', 'keep-alive', 'cookie', 'range', 'via', 'forwarded'])",message="that header belongs to the connection, not to a credential"
+type CredentialSlot struct {
+	// type of the slot: Bearer or Basic (the header Authorization; for Basic the value is user:password), Header or Query.
+	// +default="Bearer"
+	// +optional
+	Type SlotType `json:"type,omitempty"`
+	// name of the header or of the parameter in the query.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+$`
+	// +optional
+	Name string `json:"name,omitempty"`
+}
+
+// String returns the type and, if there is one, the name, as in "Bearer" and "Header X-Api-Key". The zero value is Bearer.
+func (s CredentialSlot) String() string {
+	switch {
+	case s.Type == "":
+		return string(SlotBearer)
+	case s.Name == "":
+		return string(s.Type)
+	}
+	return string(s.Type) + " " + s.Name
 }
 
 // Requester is the user who created a run, as the API server knew them.

@@ -55,11 +55,9 @@ type SkillCredential struct {
 	// +required
 	Hosts []Domain `json:"hosts"`
 	// slot is where in a request the value belongs, as in spec.credentials of a MotorRun.
-	// +kubebuilder:validation:MaxLength=71
-	// +kubebuilder:validation:Pattern=`^(bearer|basic|header [A-Za-z0-9][A-Za-z0-9-]{0,62}|query [A-Za-z0-9_.-]{1,63})$`
-	// +default="bearer"
+	// +default={"type": "Bearer"}
 	// +optional
-	Slot string `json:"slot,omitempty"`
+	Slot CredentialSlot `json:"slot,omitzero"`
 	// secretRef is the key of a Secret in this namespace that has the value. Unset, each run names its own, in spec.credentials.
 	// The creator of the run needs the verb use on it.
 	// +optional

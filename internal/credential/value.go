@@ -17,12 +17,6 @@ import (
 // MaxLength bounds a value, in bytes: no server accepts a longer header.
 const MaxLength = 8 << 10
 
-// slotBasic is for user:password, slotQuery for any text.
-const (
-	slotBasic = "basic"
-	slotQuery = "query "
-)
-
 // valueOf returns the value that a Secret has for a credential.
 func valueOf(secret *corev1.Secret, c *v1alpha1.Credential) (grant.Value, error) {
 	data, ok := secret.Data[c.SecretRef.Key]
@@ -62,15 +56,15 @@ func defect(value []byte, c *v1alpha1.Credential) string {
 		return ""
 	case slices.ContainsFunc(value, isControl):
 		return "has control characters or several lines, which no request can carry"
-	case c.Slot == slotBasic:
+	case c.Slot.Type == v1alpha1.SlotBasic:
 		if !bytes.Contains(value, []byte(":")) {
-			return "has no colon: for the slot basic it is user:password"
+			return "has no colon: for the slot Basic it is user:password"
 		}
-		if !slices.ContainsFunc(redact.Parts(slotBasic, value)[1:], func(part []byte) bool { return len(part) >= redact.MinLength }) {
+		if !slices.ContainsFunc(redact.Parts(redact.SlotBasic, value)[1:], func(part []byte) bool { return len(part) >= redact.MinLength }) {
 			return "has neither a password nor a key for a user that is long enough: what has fewer than 8 bytes cannot be told " +
 				"from ordinary text where it must not be shown"
 		}
-	case !strings.HasPrefix(c.Slot, slotQuery) && len(bytes.Trim(value, " ")) != len(value):
+	case c.Slot.Type != v1alpha1.SlotQuery && len(bytes.Trim(value, " ")) != len(value):
 		return "begins or ends with a space, which no header can carry"
 	}
 	return ""

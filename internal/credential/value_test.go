@@ -14,7 +14,7 @@ func TestBasicNeedsSomethingToHide(t *testing.T) {
 		"user:password1": true, "sk_live_0123:": true, "sk_live_0123:x": true, "u:password1": true, "user:pass": false,
 		"use:x-oauth-basic": false, "seven77:": false, "no colon at all": false, "seven77:seven77": false,
 	} {
-		if what := defect([]byte(value), &v1alpha1.Credential{Slot: slotBasic}); (what == "") != ok {
+		if what := defect([]byte(value), &v1alpha1.Credential{Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBasic}}); (what == "") != ok {
 			t.Errorf("%s: %q", value, what)
 		}
 	}

@@ -192,7 +192,7 @@ func TestValuesOfARun(t *testing.T) {
 	give := func(value string) {
 		g := w.grantOf("example.org")
 		g.CA = testCA(t)
-		g.Credentials = []grant.Credential{{Name: "forge", Slot: "basic", Hosts: []string{"example.org"}, Value: grant.NewValue([]byte(value))}}
+		g.Credentials = []grant.Credential{{Name: "forge", Slot: "Basic", Hosts: []string{"example.org"}, Value: grant.NewValue([]byte(value))}}
 		w.set(g)
 	}
 	give("a-long-user-name:a first password")

@@ -292,7 +292,7 @@ func TestPlainTellsNoGuess(t *testing.T) {
 				g := w.grantOf("example.org:80")
 				g.CA = testCA(t)
 				g.Credentials = []grant.Credential{{
-					Name: "forge", Handle: grant.Handle(key, runUID, "pod-1", "forge"), Hosts: []string{"example.org"}, Slot: "bearer", Value: grant.NewValue([]byte(value)),
+					Name: "forge", Handle: grant.Handle(key, runUID, "pod-1", "forge"), Hosts: []string{"example.org"}, Slot: "Bearer", Value: grant.NewValue([]byte(value)),
 				}}
 				w.set(g)
 				a := w.raw(request + authorization(token()) + "\r\n")
@@ -324,7 +324,7 @@ func TestCredentialInPlain(t *testing.T) {
 			g := w.grantOf("example.org:80", "example.org:8080")
 			g.CA = testCA(t)
 			g.Credentials = []grant.Credential{{
-				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "bearer", Exposed: true, Value: grant.NewValue([]byte(value)),
+				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "Bearer", Exposed: true, Value: grant.NewValue([]byte(value)),
 			}}
 			w.set(g)
 			a := w.raw(request + authorization(token()) + "\r\n")

@@ -229,7 +229,7 @@ func TestTerminated(t *testing.T) {
 		g := w.grantOf("example.org", "other.example")
 		g.CA = ca
 		g.Credentials = []grant.Credential{{
-			Name: "forge", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "bearer", Value: grant.NewValue([]byte("a secret value")),
+			Name: "forge", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "Bearer", Value: grant.NewValue([]byte("a secret value")),
 		}}
 		return g
 	}

@@ -35,11 +35,12 @@ func PolicyHash(p *v1alpha1.SkillPolicy) string {
 // can be nil. The keys of apt's source count for packages of apt alone, and the white space around them for none.
 func PackagesHash(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSources) string {
 	if sources != nil {
-		counts := *sources
-		if counts.AptKeyring = strings.TrimSpace(counts.AptKeyring); deps == nil || len(deps.Apt) == 0 {
-			counts.AptKeyring = ""
+		sources = sources.DeepCopy()
+		if sources.Apt != nil {
+			if sources.Apt.Keyring = strings.TrimSpace(sources.Apt.Keyring); deps == nil || len(deps.Apt) == 0 {
+				sources.Apt.Keyring = ""
+			}
 		}
-		sources = &counts
 	}
 	return jsonHash(struct {
 		Dependencies *v1alpha1.SkillDependencies `json:"dependencies,omitempty"`

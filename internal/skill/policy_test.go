@@ -18,7 +18,7 @@ func fullPolicy() *v1alpha1.SkillPolicy {
 		Tools:   []v1alpha1.ToolName{"read", "bash"},
 		Domains: []v1alpha1.Domain{"api.service.dev", "*.service.dev:8443"},
 		Credentials: []v1alpha1.SkillCredential{{
-			Name: "service_api_key", Hosts: []v1alpha1.Domain{"api.service.dev"}, Slot: "header X-Key", SecretRef: &v1alpha1.SecretKeyRef{Name: "service", Key: "token"},
+			Name: "service_api_key", Hosts: []v1alpha1.Domain{"api.service.dev"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotHeader, Name: "X-Key"}, SecretRef: &v1alpha1.SecretKeyRef{Name: "service", Key: "token"},
 		}},
 		Dependencies: &v1alpha1.SkillDependencies{NPM: []string{"left-pad@1.3.0"}, Pip: []string{"requests==2.32.3"}, Apt: []string{"jq=1.7.1-3"}},
 		Inputs: []v1alpha1.SkillInput{
@@ -34,7 +34,7 @@ func fullPolicy() *v1alpha1.SkillPolicy {
 func TestPolicyHashGolden(t *testing.T) {
 	t.Parallel()
 	const full = `{"approval":{"bash":{"commands":["git push *"]},"required":"Irreversible"},"bash":{"allowedCommands":[]},` +
-		`"credentials":[{"hosts":["api.service.dev"],"name":"service_api_key","secretRef":{"key":"token","name":"service"},"slot":"header X-Key"}],` +
+		`"credentials":[{"hosts":["api.service.dev"],"name":"service_api_key","secretRef":{"key":"token","name":"service"},"slot":{"name":"X-Key","type":"Header"}}],` +
 		`"dependencies":{"apt":["jq=1.7.1-3"],"npm":["left-pad@1.3.0"],"pip":["requests==2.32.3"]},"domains":["api.service.dev","*.service.dev:8443"],` +
 		`"inputs":[{"description":"who gets it: <a@b> & \"c\" ` + "\u2028" + ` 漢 \\u2028","name":"to","required":true,"type":"string"},` +
 		`{"default":"3","name":"count","options":["1","3"],"type":"integer"}],"tools":["read","bash"]}`
@@ -51,7 +51,7 @@ func TestPolicyHashGolden(t *testing.T) {
 	if got := PolicyHash(nil); got != empty || PolicyHash(&v1alpha1.SkillPolicy{Tools: []v1alpha1.ToolName{}}) != empty {
 		t.Errorf("the hash of no policy is %s", got)
 	}
-	const golden = "sha256:e1b67f735b083b4b7da4ead6c405dbb34b64fa60c07272a69ce2d391f1fe3a19"
+	const golden = "sha256:cc6d60cd8cb6fef158c2cd002fd7a722282c8b245b2fa196a04d6d28caf5db4c"
 	if got := PolicyHash(fullPolicy()); got != golden {
 		t.Errorf("the hash is %s, want %s", got, golden)
 	}
@@ -62,11 +62,13 @@ func TestPolicyHashTellsPoliciesApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{PolicyHash(fullPolicy()): "nothing"}
 	for name, change := range map[string]func(*v1alpha1.SkillPolicy){
-		"tools":              func(p *v1alpha1.SkillPolicy) { p.Tools = p.Tools[:1] },
-		"order of tools":     func(p *v1alpha1.SkillPolicy) { p.Tools = []v1alpha1.ToolName{"bash", "read"} },
-		"domain":             func(p *v1alpha1.SkillPolicy) { p.Domains[1] = "*.service.dev" },
-		"host":               func(p *v1alpha1.SkillPolicy) { p.Credentials[0].Hosts[0] = "x.service.dev:8443" },
-		"slot":               func(p *v1alpha1.SkillPolicy) { p.Credentials[0].Slot = "bearer" },
+		"tools":          func(p *v1alpha1.SkillPolicy) { p.Tools = p.Tools[:1] },
+		"order of tools": func(p *v1alpha1.SkillPolicy) { p.Tools = []v1alpha1.ToolName{"bash", "read"} },
+		"domain":         func(p *v1alpha1.SkillPolicy) { p.Domains[1] = "*.service.dev" },
+		"host":           func(p *v1alpha1.SkillPolicy) { p.Credentials[0].Hosts[0] = "x.service.dev:8443" },
+		"slot": func(p *v1alpha1.SkillPolicy) {
+			p.Credentials[0].Slot = v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}
+		},
 		"secret":             func(p *v1alpha1.SkillPolicy) { p.Credentials[0].SecretRef.Name = "other" },
 		"no secret":          func(p *v1alpha1.SkillPolicy) { p.Credentials[0].SecretRef = nil },
 		"dependency":         func(p *v1alpha1.SkillPolicy) { p.Dependencies.Pip[0] = "requests==2.32.4" },
@@ -133,12 +135,12 @@ func TestPackagesHashOfAKeyring(t *testing.T) {
 		"apt, white space":  {&v1alpha1.SkillDependencies{Apt: apt}, "a key", "\r\n a key\t\n", true},
 		"apt, inside a key": {&v1alpha1.SkillDependencies{Apt: apt}, "a key", "a  key", false},
 	} {
-		sources := v1alpha1.PackageSources{NPM: "https://npm.example.org", Apt: "https://deb.example.org stable main", AptKeyring: tt.before}
+		sources := v1alpha1.PackageSources{NPM: "https://npm.example.org", Apt: &v1alpha1.AptSource{URL: "https://deb.example.org", Suite: "stable", Keyring: tt.before}}
 		before := PackagesHash(tt.deps, &sources)
-		if sources.AptKeyring != tt.before {
+		if sources.Apt.Keyring != tt.before {
 			t.Errorf("%s: the sources were changed", name)
 		}
-		sources.AptKeyring = tt.after
+		sources.Apt.Keyring = tt.after
 		if got := PackagesHash(tt.deps, &sources) == before; got != tt.want {
 			t.Errorf("%s: the hash is the same: %v", name, got)
 		}
@@ -172,13 +174,15 @@ func TestCheckPolicy(t *testing.T) {
 			p.Credentials[0].Name = "git_ssh"
 		},
 		"spec.policy.credentials[0].name: programs give the environment variable PATH": func(p *v1alpha1.SkillPolicy) { p.Credentials[0].Name = "path" },
-		"spec.policy.credentials[0].slot: the header Content-Length belongs":           func(p *v1alpha1.SkillPolicy) { p.Credentials[0].Slot = "header Content-Length" },
-		`spec.policy.inputs[1].default: "three" is no integer`:                         input(v1alpha1.InputInteger, new("three")),
-		`spec.policy.inputs[1].default: "2" is none of the options 1, 3`:               input(v1alpha1.InputInteger, new("2"), "1", "3"),
-		`spec.policy.inputs[1].options[1]: "yes" is neither true nor false`:            input(v1alpha1.InputBoolean, nil, "true", "yes"),
-		`spec.policy.inputs[1].default: "1e999" is too large`:                          input(v1alpha1.InputNumber, new("1e999")),
-		"spec.policy.accept.files[0] leads out of the workspace":                       func(p *v1alpha1.SkillPolicy) { p.Accept = &v1alpha1.RunAcceptance{Files: []string{"../a"}} },
-		"spec.policy.accept.valueSchema is no JSON schema":                             func(p *v1alpha1.SkillPolicy) { p.Accept = &v1alpha1.RunAcceptance{ValueSchema: "[]"} },
+		"spec.policy.credentials[0].slot: the header Content-Length belongs": func(p *v1alpha1.SkillPolicy) {
+			p.Credentials[0].Slot = v1alpha1.CredentialSlot{Type: v1alpha1.SlotHeader, Name: "Content-Length"}
+		},
+		`spec.policy.inputs[1].default: "three" is no integer`:              input(v1alpha1.InputInteger, new("three")),
+		`spec.policy.inputs[1].default: "2" is none of the options 1, 3`:    input(v1alpha1.InputInteger, new("2"), "1", "3"),
+		`spec.policy.inputs[1].options[1]: "yes" is neither true nor false`: input(v1alpha1.InputBoolean, nil, "true", "yes"),
+		`spec.policy.inputs[1].default: "1e999" is too large`:               input(v1alpha1.InputNumber, new("1e999")),
+		"spec.policy.accept.files[0] leads out of the workspace":            func(p *v1alpha1.SkillPolicy) { p.Accept = &v1alpha1.RunAcceptance{Files: []string{"../a"}} },
+		"spec.policy.accept.valueSchema is no JSON schema":                  func(p *v1alpha1.SkillPolicy) { p.Accept = &v1alpha1.RunAcceptance{ValueSchema: "[]"} },
 		"spec.policy.accept.commands run in bash": func(p *v1alpha1.SkillPolicy) {
 			p.Tools, p.Accept = []v1alpha1.ToolName{"read"}, &v1alpha1.RunAcceptance{Commands: []v1alpha1.AcceptCommand{{Command: "x"}}}
 		},

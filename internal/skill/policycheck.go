@@ -77,8 +77,8 @@ func checkCredential(c *v1alpha1.SkillCredential, domains allowlist.List) error 
 		return fmt.Errorf("name: programs give the environment variable %s a meaning of its own: choose another name, such as service_api_key",
 			strings.ToUpper(c.Name))
 	}
-	if header, ok := strings.CutPrefix(c.Slot, "header "); ok && slices.Contains(connectionHeaders, strings.ToLower(header)) {
-		return fmt.Errorf("slot: the header %s belongs to the connection, not to a credential", header)
+	if c.Slot.Type == v1alpha1.SlotHeader && slices.Contains(connectionHeaders, strings.ToLower(c.Slot.Name)) {
+		return fmt.Errorf("slot: the header %s belongs to the connection, not to a credential", c.Slot.Name)
 	}
 	if len(c.Hosts) == 0 {
 		return errors.New("hosts: a credential is bound to at least one host")

@@ -82,8 +82,12 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"credential without a host":      {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}}]}`, want: []string{"spec.credentials[0].hosts", "at least one host"}},
 		"exposed credential with a host": {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], exposeToSandbox: true}]}`, want: []string{"spec.credentials[0].hosts"}},
 		"credential named like PATH":     {spec: `{task: a, credentials: [{name: path, secretRef: {name: s, key: k}, hosts: [a.test]}]}`, want: []string{"spec.credentials[0].name", "meaning of its own"}},
-		"credential in the Host header":  {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: header Host}]}`, want: []string{"spec.credentials[0].slot"}},
-		"credential in no slot":          {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: cookie}]}`, want: []string{"spec.credentials[0].slot"}},
+		"credential in the Host header":  {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: {type: Header, name: Host}}]}`, want: []string{"spec.credentials[0].slot"}},
+		"credential in no slot":          {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: {type: Cookie}}]}`, want: []string{"spec.credentials[0].slot"}},
+		"slot without its name":          {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: {type: Header}}]}`, want: []string{"spec.credentials[0].slot", "name is required for the types Header and Query"}},
+		"slot with a needless name":      {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: {type: Bearer, name: a}}]}`, want: []string{"spec.credentials[0].slot", "name is required for the types Header and Query"}},
+		"slot of no header":              {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: {type: Header, name: a_b}}]}`, want: []string{"spec.credentials[0].slot", "letters, digits and hyphens"}},
+		"slot of no parameter":           {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: {type: Query, name: "a b"}}]}`, want: []string{"spec.credentials[0].slot", "slot.name"}},
 		"unknown policy":                 {spec: `{task: a, approval: {onUnknown: Retry}}`, want: []string{"spec.approval.onUnknown", "Person", "Model"}},
 		"keeps something else":           {spec: `{task: a, keep: Everything}`, want: []string{"spec.keep", "Changes", "Artifacts", "Nothing"}},
 		"priority too high":              {spec: `{task: a, priority: 1001}`, want: []string{"spec.priority"}},
@@ -249,7 +253,7 @@ func keyring(before string, kinds ...string) string {
 	for _, kind := range kinds {
 		before += fmt.Sprintf("-----BEGIN PGP %[1]s KEY BLOCK-----\n\nmDME\n-----END PGP %[1]s KEY BLOCK-----\n", kind)
 	}
-	return fmt.Sprintf("{packages: {aptKeyring: %q}}", before)
+	return fmt.Sprintf(`{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [main], keyring: %q}}}`, before)
 }
 
 func TestMotorCortexSpecs(t *testing.T) {
@@ -281,12 +285,17 @@ func TestMotorCortexSpecs(t *testing.T) {
 		"Secret without a key":   {spec: `{models: {motor: {model: m, apiKeySecretRef: {name: s}}}}`, want: "spec.models.motor.apiKeySecretRef.key"},
 		"keyring":                {spec: keyring("", "PUBLIC")},
 		"keyring of two blocks":  {spec: keyring("", "PUBLIC", "PUBLIC")},
-		"keyring without an end": {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n"}}`, want: "spec.packages.aptKeyring"},
-		"text before a keyring":  {spec: keyring("key:\n", "PUBLIC"), want: "spec.packages.aptKeyring"},
-		"keyring of Windows":     {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\r\n\r\nComment:\ta b\r\n-----END PGP PUBLIC KEY BLOCK-----\r\n"}}`},
-		"escape in a keyring":    {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n\e[2J\n-----END PGP PUBLIC KEY BLOCK-----\n"}}`, want: "spec.packages.aptKeyring"},
-		"é in a keyring":         {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\né\n-----END PGP PUBLIC KEY BLOCK-----\n"}}`, want: "spec.packages.aptKeyring"},
-		"keyring before a \\f":   {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n-----END PGP PUBLIC KEY BLOCK-----\f"}}`, want: "spec.packages.aptKeyring"},
+		"keyring without an end": {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [main], keyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n"}}}`, want: "spec.packages.apt.keyring"},
+		"text before a keyring":  {spec: keyring("key:\n", "PUBLIC"), want: "spec.packages.apt.keyring"},
+		"keyring of Windows":     {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [main], keyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\r\n\r\nComment:\ta b\r\n-----END PGP PUBLIC KEY BLOCK-----\r\n"}}}`},
+		"escape in a keyring":    {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [main], keyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n\e[2J\n-----END PGP PUBLIC KEY BLOCK-----\n"}}}`, want: "spec.packages.apt.keyring"},
+		"é in a keyring":         {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [main], keyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\né\n-----END PGP PUBLIC KEY BLOCK-----\n"}}}`, want: "spec.packages.apt.keyring"},
+		"keyring before a \\f":   {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [main], keyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n-----END PGP PUBLIC KEY BLOCK-----\f"}}}`, want: "spec.packages.apt.keyring"},
+		"suite":                  {spec: `{packages: {apt: {url: "https://deb.example.org", suite: stable/}}}`},
+		"suite of nothing":       {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie}}}`, want: "components are required"},
+		"components of a path":   {spec: `{packages: {apt: {url: "https://deb.example.org", suite: "./", components: [main]}}}`, want: "components are required"},
+		"repository with a user": {spec: `{packages: {apt: {url: "https://me@deb.example.org", suite: "./"}}}`, want: "spec.packages.apt.url"},
+		"line of a sources.list": {spec: `{packages: {apt: "https://deb.example.org trixie main"}}`, want: "spec.packages.apt"},
 		"private keyring":        {spec: keyring("", "PUBLIC", "PRIVATE", "PUBLIC"), want: "public keys alone"},
 	}
 	for name, tt := range tests {

@@ -253,7 +253,7 @@ func TestEngineResolvesCredentials(t *testing.T) {
 	})
 	proxy := newStubProxy(r)
 	r.writeGrant(r.grantOf(0,
-		egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "bearer", Value: egressgrant.NewValue([]byte("sk-0123456789abcdef"))},
+		egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: egressgrant.NewValue([]byte("sk-0123456789abcdef"))},
 		egressgrant.Credential{Name: "db_password", Value: egressgrant.NewValue([]byte(exposed))}))
 	r.showEgress(proxy.address, 0, "example.org")
 	r.startEgressEngine("worker-1")

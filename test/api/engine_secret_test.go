@@ -72,7 +72,7 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	arguments, err := json.Marshal(map[string]string{"command": printAll})
 	must(t, err)
 	key := func(v string) egressgrant.Credential {
-		return egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "bearer", Value: egressgrant.NewValue([]byte(v))}
+		return egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: egressgrant.NewValue([]byte(v))}
 	}
 	model := &hearing{third: func() { r.writeGrant(r.grantOf(0, key(rotated))) }, Model: &stubModel{answers: []motorloop.Answer{
 		{Model: value, Content: printAll, Calls: []motorloop.Call{call("bash", string(arguments)), call(value, value)}},
@@ -213,7 +213,7 @@ func TestEngineSavesNoOther(t *testing.T) {
 			})
 			r.model.answers[0].Calls = append(r.model.answers[0].Calls, call("bash", `{"command":"printf 'Bearer %s\\n' \"$API_KEY\" > handle"}`))
 			r.writeGrant(r.grantOf(0, egressgrant.Credential{
-				Name: "api_key", Hosts: []string{"api.example.org"}, Slot: "bearer", Value: egressgrant.NewValue([]byte("sk-0123456789")),
+				Name: "api_key", Hosts: []string{"api.example.org"}, Slot: "Bearer", Value: egressgrant.NewValue([]byte("sk-0123456789")),
 			}))
 			r.startEgressEngine("worker-1")
 			steps := r.ended(2)

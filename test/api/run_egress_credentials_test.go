@@ -249,7 +249,7 @@ func rightOf(rule *rbacv1.PolicyRule) authorizationv1.ResourceAttributes {
 func keyed(value string) map[string][]byte { return map[string][]byte{"service_key": []byte(value)} }
 
 func TestBasicNeedsAColon(t *testing.T) {
-	r := egressRig(t, reaching("example.org"), using("service_key", "example.org"), func(run *v1alpha1.MotorRun) { run.Spec.Credentials[0].Slot = "basic" })
+	r := egressRig(t, reaching("example.org"), using("service_key", "example.org"), func(run *v1alpha1.MotorRun) { run.Spec.Credentials[0].Slot.Type = v1alpha1.SlotBasic })
 	r.wantBlocked("Accepted", "CredentialInvalid", "user:password")
 	r.putSecret(map[string]string{"service_key": "user:" + secretValue})
 	r.step()

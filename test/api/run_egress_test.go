@@ -64,7 +64,7 @@ func TestEgressPath(t *testing.T) {
 		RunUID: string(run.UID), Namespace: r.ns, Run: "run", PodName: pod.Name, PodUID: string(pod.UID),
 		PodIPs: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Domains: []string{"example.org", "*.example.com:8443"},
 		TokenHash:   egressgrant.HashToken(egressgrant.Token(key, string(run.UID), string(pod.UID), 0)),
-		Credentials: []egressgrant.Credential{{Name: "service_key", Handle: egressgrant.Handle(key, string(run.UID), string(pod.UID), "service_key"), Hosts: []string{"example.org"}, Slot: "bearer"}},
+		Credentials: []egressgrant.Credential{{Name: "service_key", Handle: egressgrant.Handle(key, string(run.UID), string(pod.UID), "service_key"), Hosts: []string{"example.org"}, Slot: "Bearer"}},
 		ExpiresAt:   r.now.Add(egressgrant.Lifetime).UTC(),
 	}
 	value := string(g.Credentials[0].Value.Reveal())

@@ -39,7 +39,7 @@ func dependent(t *testing.T, name string, sources *v1alpha1.PackageSources) *ski
 }
 
 func testSources() *v1alpha1.PackageSources {
-	return &v1alpha1.PackageSources{NPM: "https://npm.example.org/all/", Pip: "https://PIP.example.org:8443/simple", Apt: "https://deb.example.org/debian trixie main", Hosts: []v1alpha1.Domain{"files.example.org"}}
+	return &v1alpha1.PackageSources{NPM: "https://npm.example.org/all/", Pip: "https://PIP.example.org:8443/simple", Apt: &v1alpha1.AptSource{URL: "https://deb.example.org/debian", Suite: "trixie", Components: []string{"main"}}, Hosts: []v1alpha1.Domain{"files.example.org"}}
 }
 
 // installs are the runs that install packages, in the order of their names.

@@ -25,7 +25,7 @@ func TestSkillStore(t *testing.T) {
 	store := &skillstore.Store{Client: manager, Live: manager}
 	owner, created, err := store.EnsureSkill(ctx, ns, "large", "run", []v1alpha1.SkillCredential{{Name: "large_key", Hosts: []v1alpha1.Domain{"api.example.org"}}})
 	must(t, err)
-	if again, twice, err := store.EnsureSkill(ctx, ns, "large", "run", nil); !created || twice || err != nil || again.UID != owner.UID || again.Spec.Policy.Credentials[0].Slot != "bearer" {
+	if again, twice, err := store.EnsureSkill(ctx, ns, "large", "run", nil); !created || twice || err != nil || again.UID != owner.UID || again.Spec.Policy.Credentials[0].Slot.Type != v1alpha1.SlotBearer {
 		t.Errorf("the skill is made %t, and again %t: %v, %v", created, twice, again, err)
 	}
 	files := []skill.File{{Path: "SKILL.md", Content: []byte("---\nname: large\ndescription: Has much.\n---\n")}}

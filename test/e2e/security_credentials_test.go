@@ -24,7 +24,7 @@ import (
 func TestSecurityCredentialGoesToItsHostAlone(t *testing.T) {
 	t.Parallel()
 	newSecret(t, suite.namespace, "api-key", world.value)
-	run := startRun(t, "case", withDomains("api.test", "allowed.test", "api.test:80", "evil.test:444"), withCredential("service_key", "api-key", "bearer", "api.test"), withScript("case.sh", `
+	run := startRun(t, "case", withDomains("api.test", "allowed.test", "api.test:80", "evil.test:444"), withCredential("service_key", "api-key", "Bearer", "api.test"), withScript("case.sh", `
 case $SERVICE_KEY in mch-*) echo handle;; *) echo "no handle";; esac
 env | grep -c sek/
 mark() { printf '%s %s\n' "$1" "$2"; }
@@ -81,7 +81,7 @@ func TestSecurityCredentialIsRotatedAndDeleted(t *testing.T) {
 	t.Parallel()
 	first, second := newValue(), newValue()
 	secret := newSecret(t, suite.namespace, "rotated-key", first)
-	run := startRun(t, "case-ask", withDomains("api.test"), withCredential("rotated_key", "rotated-key", "header X-Token", "api.test"), withScript("case.sh", `
+	run := startRun(t, "case-ask", withDomains("api.test"), withCredential("rotated_key", "rotated-key", "Header X-Token", "api.test"), withScript("case.sh", `
 terminated -H "X-Token: $ROTATED_KEY" -H "Mark: first" https://api.test/`), withScript("after.sh", `
 for i in $(seq 100); do
   s=$(terminated -H "X-Token: $ROTATED_KEY" -H "Mark: deleted" https://api.test/)

@@ -116,7 +116,7 @@ for line in sys.stdin:
 		channel := []string{"page", "file", "mcp"}[i%3]
 		t.Run(fmt.Sprintf("%02d %s %s", i, channel, attack.tool), func(t *testing.T) {
 			t.Parallel()
-			run := startRun(t, "injected", withDomains("allowed.test:80", "api.test"), withCredential("service_key", "injected-key", "bearer", "api.test"),
+			run := startRun(t, "injected", withDomains("allowed.test:80", "api.test"), withCredential("service_key", "injected-key", "Bearer", "api.test"),
 				func(r *v1alpha1.MotorRun) {
 					r.Spec.Task += fmt.Sprintf(" channel=%s page=%d", channel, i)
 					r.Spec.Tools = []v1alpha1.ToolName{"bash", "read", "write", "fetch", "request_domain"}

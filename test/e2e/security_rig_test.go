@@ -267,10 +267,13 @@ tunnel() { curl -sS -m 15 -o body -w '%{http_connect} %{http_code}\n' --cacert c
 terminated() { curl -sS -m 15 -o body -w '%{http_connect} %{http_code}\n' "$@" 2>error || true; }
 `
 
+// withCredential gives a run a credential. The slot is as in "Bearer" and "Header X-Token".
 func withCredential(name, secret, slot string, hosts ...v1alpha1.Domain) func(*v1alpha1.MotorRun) {
+	kind, named, _ := strings.Cut(slot, " ")
 	return func(r *v1alpha1.MotorRun) {
 		r.Spec.Credentials = append(r.Spec.Credentials, v1alpha1.Credential{
-			Name: name, SecretRef: v1alpha1.SecretKeyRef{Name: secret, Key: "token"}, Hosts: hosts, Slot: slot,
+			Name: name, SecretRef: v1alpha1.SecretKeyRef{Name: secret, Key: "token"}, Hosts: hosts,
+			Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotType(kind), Name: named},
 		})
 	}
 }

@@ -189,7 +189,7 @@ func TestSecuritySkillIsLearnedFromTheWeb(t *testing.T) {
 	motor(t, "skill", "approve", "-n", ns, "greeter", "--add-tool", "bash", "--add-domain", "api.test", "--add-credential", "greeter_key=api.test")
 	awaitState(t, ns, "greeter", v1alpha1.SkillApproved)
 	newSecret(t, ns, "greeter-key", world.value)
-	used := wantCompleted(t, startSkillRun(t, ns, "skill-greet", "greeter", withCredential("greeter_key", "greeter-key", "bearer", "api.test")), 2*soon)
+	used := wantCompleted(t, startSkillRun(t, ns, "skill-greet", "greeter", withCredential("greeter_key", "greeter-key", "Bearer", "api.test")), 2*soon)
 	wantSaid(t, used, 0, "200")
 	if !slices.ContainsFunc(requestsTo("api.test"), func(r received) bool {
 		return r.header.Get("Mark") == "learned" && r.header.Get("Authorization") == "Bearer "+world.value
@@ -260,7 +260,7 @@ func TestSecuritySkillPackages(t *testing.T) {
 	t.Parallel()
 	ns := modelNamespace(t, "packages")
 	patchCortex(t, ns, fmt.Sprintf(`{"spec":{"packages":{"npm":"https://packages.test/npm","pip":"https://packages.test/simple",
-		"apt":"https://packages.test/debian stable main","aptKeyring":%q,"caBundle":%q}}}`, packages().Key(), world.net.CA()))
+		"apt":{"url":"https://packages.test/debian","suite":"stable","components":["main"],"keyring":%q},"caBundle":%q}}}`, packages().Key(), world.net.CA()))
 	createSkill(t, ns, "tiny", "Use the packages.", v1alpha1.SkillPolicy{Tools: []v1alpha1.ToolName{"bash"}, Dependencies: &v1alpha1.SkillDependencies{
 		NPM: []string{"tinytgz@1.0.0"}, Pip: []string{"tinywheel==1.0.0"}, Apt: []string{"tinydeb=1.0-1"},
 	}})

@@ -162,8 +162,8 @@ func policyOf(data []byte) (*v1alpha1.SkillPolicy, error) {
 // withDefaults fills in the defaults of the API server.
 func withDefaults(p *v1alpha1.SkillPolicy) {
 	for i := range p.Credentials {
-		if p.Credentials[i].Slot == "" {
-			p.Credentials[i].Slot = "bearer"
+		if p.Credentials[i].Slot.Type == "" {
+			p.Credentials[i].Slot.Type = v1alpha1.SlotBearer
 		}
 	}
 	for i := range p.Inputs {

@@ -76,7 +76,7 @@ func TestHashOfAPolicy(t *testing.T) {
 	const policy = "domains: [api.example.org]\ncredentials: [{name: weather_key, hosts: [api.example.org]}]\ninputs: [{name: city}]\napproval: {tools: [bash]}\n"
 	hash := skill.PolicyHash(&v1alpha1.SkillPolicy{
 		Domains:     []v1alpha1.Domain{"api.example.org"},
-		Credentials: []v1alpha1.SkillCredential{{Name: "weather_key", Hosts: []v1alpha1.Domain{"api.example.org"}, Slot: "bearer"}},
+		Credentials: []v1alpha1.SkillCredential{{Name: "weather_key", Hosts: []v1alpha1.Domain{"api.example.org"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}}},
 		Inputs:      []v1alpha1.SkillInput{{Name: "city", Type: "string"}},
 		Approval:    &v1alpha1.RunApproval{Required: "Never", OnUnknown: "Person", Tools: []v1alpha1.ToolName{"bash"}},
 	})
@@ -141,7 +141,7 @@ func TestDefaultsOfTheAPI(t *testing.T) {
 	}
 	found := map[string]any{}
 	defaults(policy, "", found)
-	want := map[string]any{".credentials[].slot": "bearer", ".inputs[].type": "string", ".approval.required": "Never", ".approval.onUnknown": "Person",
+	want := map[string]any{".credentials[].slot": map[string]any{"type": "Bearer"}, ".credentials[].slot.type": "Bearer", ".inputs[].type": "string", ".approval.required": "Never", ".approval.onUnknown": "Person",
 		".accept.commands[].timeoutSeconds": float64(60)}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("withDefaults does not fill in what the API does:\n%s", diff)

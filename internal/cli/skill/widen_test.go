@@ -26,8 +26,8 @@ func TestApproveWithMore(t *testing.T) {
 		Tools: []v1alpha1.ToolName{"bash", "read"}, Domains: []v1alpha1.Domain{"api.example.org", "b.example.org", "*.example.com"},
 		Dependencies: &v1alpha1.SkillDependencies{NPM: []string{"left-pad@1.3.0"}, Pip: []string{"requests[socks]==2.32.3"}, Apt: []string{"jq=1.7.1-3"}},
 		Credentials: []v1alpha1.SkillCredential{
-			{Name: "weather_key", Slot: "bearer", Hosts: []v1alpha1.Domain{"api.example.org", "b.example.org"}},
-			{Name: "cdn_key", Slot: "bearer", Hosts: []v1alpha1.Domain{"cdn.example.com"}},
+			{Name: "weather_key", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}, Hosts: []v1alpha1.Domain{"api.example.org", "b.example.org"}},
+			{Name: "cdn_key", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}, Hosts: []v1alpha1.Domain{"cdn.example.com"}},
 		},
 	}
 	wantPolicy := func(what string) {
@@ -57,14 +57,14 @@ func TestApproveWithAPolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	text := "tools: [code]\ndomains: [api.example.org]\ncredentials:\n- {name: weather_key, hosts: [api.example.org], slot: header X-Key}\ninputs:\n- {name: city}\n"
+	text := "tools: [code]\ndomains: [api.example.org]\ncredentials:\n- {name: weather_key, hosts: [api.example.org], slot: {type: Header, name: X-Key}}\ninputs:\n- {name: city}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.want(0, []string{"approve", "weather", "--policy", file, "--add-tool", "read"})
 	want := v1alpha1.SkillPolicy{
 		Tools: []v1alpha1.ToolName{"code", "read"}, Domains: []v1alpha1.Domain{"api.example.org"},
-		Credentials: []v1alpha1.SkillCredential{{Name: "weather_key", Slot: "header X-Key", Hosts: []v1alpha1.Domain{"api.example.org"}}},
+		Credentials: []v1alpha1.SkillCredential{{Name: "weather_key", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotHeader, Name: "X-Key"}, Hosts: []v1alpha1.Domain{"api.example.org"}}},
 		Inputs:      []v1alpha1.SkillInput{{Name: "city", Type: v1alpha1.InputString}},
 	}
 	spec := r.skill().Spec

@@ -26,7 +26,7 @@ func (g *Granter) compose(s *pass.Run, st *memory, ips []netip.Addr) *grant.Gran
 		c := &run.Spec.Credentials[i]
 		if read := st.credentials[c.Name]; read.problem == nil {
 			want.Credentials = append(want.Credentials, grant.Credential{
-				Name: c.Name, Handle: grant.Handle(g.Key, uid, podUID, c.Name), Hosts: texts(c.Hosts), Slot: c.Slot, Value: read.value,
+				Name: c.Name, Handle: grant.Handle(g.Key, uid, podUID, c.Name), Hosts: texts(c.Hosts), Slot: c.Slot.String(), Value: read.value,
 				Exposed: c.ExposeToSandbox,
 			})
 		}

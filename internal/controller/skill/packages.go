@@ -97,17 +97,10 @@ func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSou
 	if sources == nil {
 		sources = &v1alpha1.PackageSources{}
 	}
-	apt, _, _ := strings.Cut(sources.Apt, " ")
-	for _, kind := range []struct {
-		name, address string
-		packages      []string
-	}{{"npm", sources.NPM, deps.NPM}, {"pip", sources.Pip, deps.Pip}, {"apt", apt, deps.Apt}} {
-		if len(kind.packages) == 0 {
-			continue
-		}
-		u, err := url.Parse(kind.address)
+	for _, index := range skill.Indexes(deps, sources) {
+		u, err := url.Parse(index.URL)
 		if err != nil || u.Host == "" {
-			return nil, fmt.Sprintf("The skill has %s packages, and spec.packages.%s of the namespace's MotorCortex says no address to install them from.", kind.name, kind.name)
+			return nil, fmt.Sprintf("The skill has %s packages, and spec.packages.%s of the namespace's MotorCortex says no address to install them from.", index.Kind, index.Kind)
 		}
 		hosts = append(hosts, v1alpha1.Domain(strings.ToLower(u.Host)))
 	}

@@ -72,7 +72,7 @@ type Credential struct {
 	Handle string `json:"handle"`
 	// Hosts are rules as allowlist.ParseRule reads them.
 	Hosts []string `json:"hosts"`
-	// Slot is bearer, basic, "header NAME" or "query NAME".
+	// Slot is Bearer, Basic, "Header NAME" or "Query NAME".
 	Slot string `json:"slot"`
 	// Exposed is true if the sandbox has the value itself.
 	Exposed bool  `json:"exposed,omitempty"`

@@ -26,8 +26,8 @@ func example() *Grant {
 		PodIPs:    []netip.Addr{netip.MustParseAddr("10.1.2.3"), netip.MustParseAddr("fd00::3")},
 		TokenHash: HashToken("token"), Attempt: 2, Domains: []string{"example.org", "*.example.com:8443"},
 		Credentials: []Credential{
-			{Name: "api", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "bearer", Value: NewValue([]byte(secretValue))},
-			{Name: "raw", Handle: "mch-y", Hosts: []string{"*.example.com:8443"}, Slot: "header X-Key", Value: NewValue([]byte{0, 0xff, '\n'})},
+			{Name: "api", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "Bearer", Value: NewValue([]byte(secretValue))},
+			{Name: "raw", Handle: "mch-y", Hosts: []string{"*.example.com:8443"}, Slot: "Header X-Key", Value: NewValue([]byte{0, 0xff, '\n'})},
 		},
 		ExpiresAt: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
 		CA:        &CA{Cert: []byte("certificate"), Key: []byte(secretKey)},

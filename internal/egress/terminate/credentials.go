@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	slotBearer = "bearer"
-	slotBasic  = "basic"
-	slotHeader = "header"
-	slotQuery  = "query"
+	slotBearer = "Bearer"
+	slotBasic  = "Basic"
+	slotHeader = "Header"
+	slotQuery  = "Query"
 )
 
 // ownHeaders are headers that a client's own credentials are sent in. They are not passed on to a host that a credential is bound to.

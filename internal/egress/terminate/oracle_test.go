@@ -217,7 +217,7 @@ func TestBlanksAroundAValue(t *testing.T) {
 		_, _ = io.WriteString(rw, r.Header.Get("Authorization"))
 	}, func(w *world, _ *tls.Config) {
 		w.grant.Credentials = []grant.Credential{
-			credential("run-a", "token", "bearer", key+" ", host), credential("run-a", "short", "header X-Key", "1234567 ", host),
+			credential("run-a", "token", "Bearer", key+" ", host), credential("run-a", "short", "Header X-Key", "1234567 ", host),
 		}
 	})
 	if got := w.do(w.client(), http.MethodGet, "/", http.Header{"Authorization": {"Bearer " + w.handle(0)}}, nil); got.body != "Bearer <credential:token>" {
@@ -236,7 +236,7 @@ func TestUserOfAPair(t *testing.T) {
 		user, _, _ := r.BasicAuth()
 		fmt.Fprintf(rw, `{"user":%q}`, user)
 	}, func(w *world, _ *tls.Config) {
-		w.grant.Credentials[0] = credential("run-a", "token", "basic", key+":", host)
+		w.grant.Credentials[0] = credential("run-a", "token", "Basic", key+":", host)
 	})
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	r.SetBasicAuth(w.handle(0), "")
@@ -249,7 +249,7 @@ func TestUserOfAPair(t *testing.T) {
 func TestMemoryOfConnections(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 30_000)
 	w := newWorld(t, func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "ok") }, func(w *world, _ *tls.Config) {
-		w.grant.Credentials[0] = credential("run-a", "token", "bearer", big, host)
+		w.grant.Credentials[0] = credential("run-a", "token", "Bearer", big, host)
 	})
 	ask := func() {
 		conn, reader, err := w.tunnel(nil)

@@ -114,7 +114,7 @@ func newWorld(t testing.TB, serve http.HandlerFunc, settings ...setting) *world 
 		Domains: []string{host, "sink.example.org"}, ExpiresAt: time.Now().Add(time.Hour),
 		CA: &grant.CA{Cert: w.ca.cert, Key: w.ca.key},
 	}
-	w.grant.Credentials = []grant.Credential{credential("run-a", "token", "bearer", value, host)}
+	w.grant.Credentials = []grant.Credential{credential("run-a", "token", "Bearer", value, host)}
 	outside := newAuthority(t)
 	serverTLS := &tls.Config{Certificates: []tls.Certificate{outside.leaf(t, host, "sink.example.org")}}
 	for _, set := range settings {

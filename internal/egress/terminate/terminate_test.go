@@ -40,18 +40,18 @@ func TestSlots(t *testing.T) {
 		// want must be in the request that the host sees.
 		want string
 	}{
-		"bearer":                     {slot: "bearer", header: http.Header{"Authorization": {"Bearer HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
-		"bearer in lower case":       {slot: "bearer", header: http.Header{"Authorization": {"bearer  HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
-		"basic as the password":      {slot: "basic", header: http.Header{"Authorization": {"BASIC x:HANDLE"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
-		"basic as the user":          {slot: "basic", header: http.Header{"Authorization": {"BASIC HANDLE:x"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
-		"basic with no password":     {slot: "basic", header: http.Header{"Authorization": {"BASIC HANDLE:"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
-		"basic alone":                {slot: "basic", header: http.Header{"Authorization": {"BASIC HANDLE"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
-		"a header":                   {slot: "header X-Key", header: http.Header{"X-Key": {"HANDLE"}}, want: "\r\nX-Key: VALUE\r\n"},
-		"a header of the well-known": {slot: "header X-Api-Key", header: http.Header{"X-Api-Key": {"HANDLE"}}, want: "\r\nX-Api-Key: VALUE\r\n"},
-		"the header itself":          {slot: "header authorization", header: http.Header{"Authorization": {"HANDLE"}}, want: "\r\nAuthorization: VALUE\r\n"},
-		"a parameter":                {slot: "query key", path: "/p?a=1&key=HANDLE&b=%20", want: "GET /p?a=1&key=ESCAPED&b=%20 HTTP"},
-		"an encoded parameter":       {slot: "query a b", path: "/p?a+b=1&a%20b=HANDLE", want: "GET /p?a+b=1&a+b=ESCAPED HTTP"},
-		"two of one slot":            {slot: "bearer", header: http.Header{"Authorization": {"Bearer own", "Bearer HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
+		"bearer":                     {slot: "Bearer", header: http.Header{"Authorization": {"Bearer HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
+		"bearer in lower case":       {slot: "Bearer", header: http.Header{"Authorization": {"bearer  HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
+		"basic as the password":      {slot: "Basic", header: http.Header{"Authorization": {"BASIC x:HANDLE"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
+		"basic as the user":          {slot: "Basic", header: http.Header{"Authorization": {"BASIC HANDLE:x"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
+		"basic with no password":     {slot: "Basic", header: http.Header{"Authorization": {"BASIC HANDLE:"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
+		"basic alone":                {slot: "Basic", header: http.Header{"Authorization": {"BASIC HANDLE"}}, want: "\r\nAuthorization: BASIC VALUE\r\n"},
+		"a header":                   {slot: "Header X-Key", header: http.Header{"X-Key": {"HANDLE"}}, want: "\r\nX-Key: VALUE\r\n"},
+		"a header of the well-known": {slot: "Header X-Api-Key", header: http.Header{"X-Api-Key": {"HANDLE"}}, want: "\r\nX-Api-Key: VALUE\r\n"},
+		"the header itself":          {slot: "Header authorization", header: http.Header{"Authorization": {"HANDLE"}}, want: "\r\nAuthorization: VALUE\r\n"},
+		"a parameter":                {slot: "Query key", path: "/p?a=1&key=HANDLE&b=%20", want: "GET /p?a=1&key=ESCAPED&b=%20 HTTP"},
+		"an encoded parameter":       {slot: "Query a b", path: "/p?a+b=1&a%20b=HANDLE", want: "GET /p?a+b=1&a+b=ESCAPED HTTP"},
+		"two of one slot":            {slot: "Bearer", header: http.Header{"Authorization": {"Bearer own", "Bearer HANDLE"}}, want: "\r\nAuthorization: Bearer VALUE\r\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSlots(t *testing.T) {
 			if got.StatusCode != http.StatusOK || !strings.Contains(got.body, "<credential:c0>") {
 				t.Errorf("got %d %s", got.StatusCode, got.body)
 			}
-			if tt.slot == "bearer" && (got.Header.Get("Set-Cookie") != "auth=Bearer <credential:c0>" || got.Header.Get("Alt-Svc") != "") {
+			if tt.slot == "Bearer" && (got.Header.Get("Set-Cookie") != "auth=Bearer <credential:c0>" || got.Header.Get("Alt-Svc") != "") {
 				t.Errorf("got the header %v", got.Header)
 			}
 		})
@@ -92,7 +92,7 @@ func TestSlots(t *testing.T) {
 // A client's own credentials do not reach a host that a credential is bound to.
 func TestOwnCredentialsAreStripped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, echo, credentials("header X-Special", "query sig"))
+	w := newWorld(t, echo, credentials("Header X-Special", "Query sig"))
 	header := http.Header{"Accept": {"text/plain"}, "X-Other": {"passed"}}
 	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "x_api_key", "Forwarded", "X-Forwarded-Host", "x_forwarded_for", "X-Original-URL", "X_Rewrite_URL", "X-Real-Ip", "X_HTTP_Method_Override",
 		"X-Original-Method", "X-Original-Path", "X-Override-URL", "X-Path-Override", "X_HTTP_Path_Override", "X-Method", "X-Rewrite-Path", "X-Envoy-Original-Path", "True-Client-Ip", "X-Cluster-Client-Ip", "client_ip", "X-ProxyUser-Ip", "Api-Key", "X-Auth-Token", "X-Access-Token",
@@ -137,8 +137,8 @@ func TestMisuse(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, echo, credentials("bearer"), func(w *world, _ *tls.Config) {
-				w.grant.Credentials = append(w.grant.Credentials, credential("run-a", "c1", "bearer", "another value", "sink.example.org"))
+			w := newWorld(t, echo, credentials("Bearer"), func(w *world, _ *tls.Config) {
+				w.grant.Credentials = append(w.grant.Credentials, credential("run-a", "c1", "Bearer", "another value", "sink.example.org"))
 			})
 			fill := strings.NewReplacer("HANDLE", w.handle(0), "REST", strings.TrimPrefix(w.handle(0), grant.HandlePrefix), "ELSEWHERE", w.handle(1)).Replace
 			header := http.Header{}
@@ -165,7 +165,7 @@ func TestCredentialOfAnotherPort(t *testing.T) {
 	w := newWorld(t, echo, func(w *world, _ *tls.Config) {
 		w.grant.Domains = []string{host, host + ":8443"}
 		w.grant.Credentials = []grant.Credential{
-			credential("run-a", "c0", "bearer", value+"0", host), credential("run-a", "c1", "bearer", value+"1", host+":8443"),
+			credential("run-a", "c0", "Bearer", value+"0", host), credential("run-a", "c1", "Bearer", value+"1", host+":8443"),
 		}
 	})
 	client := w.client()
@@ -200,7 +200,7 @@ func or(s, otherwise string) string {
 func TestValuesThatAreNeverSent(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]string{"newline": "long enough\nX-Evil: 1", "carriage return": "long enough\r", "NUL": "long\x00enough", "short": "1234567"} {
-		for _, slot := range []string{"bearer", "query key", "header X-Key", "basic"} {
+		for _, slot := range []string{"Bearer", "Query key", "Header X-Key", "Basic"} {
 			t.Run(name+" "+slot, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, echo, func(w *world, _ *tls.Config) {
@@ -208,11 +208,11 @@ func TestValuesThatAreNeverSent(t *testing.T) {
 				})
 				header, path := http.Header{}, "/"
 				switch slot {
-				case "bearer":
+				case "Bearer":
 					header.Set("Authorization", "Bearer "+w.handle(0))
-				case "basic":
+				case "Basic":
 					header.Set("Authorization", basic(w.handle(0)))
-				case "header X-Key":
+				case "Header X-Key":
 					header.Set("X-Key", w.handle(0))
 				default:
 					path = "/?key=" + w.handle(0)
@@ -254,7 +254,7 @@ func TestRotationAndDeletion(t *testing.T) {
 	}
 
 	gone := next
-	gone.Credentials = []grant.Credential{credential("run-a", "other", "bearer", "another value", host)}
+	gone.Credentials = []grant.Credential{credential("run-a", "other", "Bearer", "another value", host)}
 	if err := w.grants.Set(&gone); err != nil {
 		t.Fatal(err)
 	}

@@ -73,21 +73,17 @@ func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun
 		return toolapi.InstallArgs{}, notInstalled("spec.packages of the namespace's MotorCortex has changed since the run was made."), nil
 	}
 	args := toolapi.InstallArgs{NPM: deps.NPM, Pip: deps.Pip, Apt: deps.Apt, CABundle: sources.CABundle}
-	if len(deps.Apt) > 0 {
-		args.AptKeyring = sources.AptKeyring
-	}
-	for _, kind := range []struct {
-		name, from string
-		packages   []string
-		to         *string
-	}{
-		{"npm", sources.NPM, deps.NPM, &args.NPMRegistry}, {"pip", sources.Pip, deps.Pip, &args.PipIndex}, {"apt", sources.Apt, deps.Apt, &args.AptSource},
-	} {
-		if len(kind.packages) == 0 {
-			continue
+	for _, index := range skill.Indexes(deps, sources) {
+		if index.URL == "" {
+			return args, notInstalled("spec.packages.%s of the namespace's MotorCortex says no address to install from.", index.Kind), nil
 		}
-		if *kind.to = kind.from; kind.from == "" {
-			return args, notInstalled("spec.packages.%s of the namespace's MotorCortex says no address to install from.", kind.name), nil
+		switch index.Kind {
+		case skill.KindNPM:
+			args.NPMRegistry = index.URL
+		case skill.KindPip:
+			args.PipIndex = index.URL
+		case skill.KindApt:
+			args.AptSource, args.AptKeyring = sources.Apt.Entry(), sources.Apt.Keyring
 		}
 	}
 	return args, nil, nil

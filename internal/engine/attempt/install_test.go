@@ -30,10 +30,10 @@ import (
 // The sandbox gets the sources of the namespace that the packages need, and none that did not exist when the run was made.
 func TestInstallArgs(t *testing.T) {
 	t.Parallel()
-	const apt = "https://deb.example.org stable main"
-	sources := v1alpha1.PackageSources{NPM: "https://npm.example.org", Apt: apt, AptKeyring: "a key", CABundle: "an authority"}
-	otherKey := sources
-	otherKey.AptKeyring = "another key"
+	apt := v1alpha1.AptSource{URL: "https://deb.example.org", Suite: "stable", Components: []string{"main"}, Keyring: "a key"}
+	sources := v1alpha1.PackageSources{NPM: "https://npm.example.org", Apt: &apt, CABundle: "an authority"}
+	otherKey := *sources.DeepCopy()
+	otherKey.Apt.Keyring = "another key"
 	for name, tt := range map[string]struct {
 		deps    v1alpha1.SkillDependencies
 		now     v1alpha1.PackageSources
@@ -42,7 +42,7 @@ func TestInstallArgs(t *testing.T) {
 	}{
 		"apt": {
 			deps: v1alpha1.SkillDependencies{Apt: []string{"jq=1.7"}}, now: sources,
-			want: toolapi.InstallArgs{Apt: []string{"jq=1.7"}, AptSource: apt, AptKeyring: "a key", CABundle: "an authority"},
+			want: toolapi.InstallArgs{Apt: []string{"jq=1.7"}, AptSource: "https://deb.example.org stable main", AptKeyring: "a key", CABundle: "an authority"},
 		},
 		"npm": {
 			deps: v1alpha1.SkillDependencies{NPM: []string{"tiny@1.0.0"}}, now: sources,

@@ -160,7 +160,7 @@ func readingBox(t *testing.T, everything bool) (*Box, *redacting.Secrets) {
 	uid := string(box.Env.Run.UID)
 	data, err := (&grant.Grant{
 		RunUID: uid, PodUID: "pod", TokenHash: grant.HashToken(grant.Token([]byte("key"), uid, "pod", 0)), ExpiresAt: time.Now().Add(time.Hour),
-		Credentials: []grant.Credential{{Name: "api_key", Handle: "mch-abc", Slot: "bearer", Value: grant.NewValue([]byte("a-secret-value"))}},
+		Credentials: []grant.Credential{{Name: "api_key", Handle: "mch-abc", Slot: "Bearer", Value: grant.NewValue([]byte("a-secret-value"))}},
 	}).Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -24,9 +24,9 @@ func oneOfEach() (known *Secrets, values map[string]string) {
 	}
 	known = &Secrets{}
 	known.AddGrant(&grant.Grant{Credentials: []grant.Credential{
-		{Name: "api_key", Slot: "bearer", Handle: "mch-abcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["api_key"]))},
-		{Name: "login", Slot: "basic", Handle: "mch-bbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["login"]))},
-		{Name: "billing", Slot: "basic", Handle: "mch-dbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte("sk_live_0123:"))},
+		{Name: "api_key", Slot: "Bearer", Handle: "mch-abcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["api_key"]))},
+		{Name: "login", Slot: "Basic", Handle: "mch-bbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["login"]))},
+		{Name: "billing", Slot: "Basic", Handle: "mch-dbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte("sk_live_0123:"))},
 		{Name: "pem", Handle: "mch-cbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["pem"]))},
 	}}, "the-token-of-the-sandbox")
 	known.Add(ModelKeyName, []byte("model-key-0123456789"))
@@ -123,7 +123,7 @@ func TestForgedGapTellsNothing(t *testing.T) {
 	t.Parallel()
 	const value = "q7Zk93-never-shown-to-anyone"
 	known := &Secrets{}
-	known.AddCredential("api", "bearer", []byte(value))
+	known.AddCredential("api", "Bearer", []byte(value))
 	for form, text := range forms(value) {
 		for n := 1; n < len(text) && known.Hide(text[:n]) == text[:n]; n++ {
 			wrong := strings.Repeat("!", n)

@@ -34,8 +34,8 @@ func refuseServers(run *v1alpha1.MotorRun, own allowlist.List) *Refusal {
 			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: %s is none of spec.credentials.", i, s.CredentialName)
 		}
 		c := &run.Spec.Credentials[n]
-		if c.Slot != "" && c.Slot != "bearer" {
-			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: the slot of %s is %q and must be bearer.", i, c.Name, c.Slot)
+		if c.Slot.Type != "" && c.Slot.Type != v1alpha1.SlotBearer {
+			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: the slot of %s is %s and must be Bearer.", i, c.Name, c.Slot)
 		}
 		if _, ok := RulesOf(c.Hosts).Match(host, port); !ok {
 			return finalRefusal(reason, "spec.mcpServers[%d].credentialName: %s is not bound to %s, port %d: add that to its hosts.", i, c.Name, host, port)

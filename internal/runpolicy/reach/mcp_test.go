@@ -32,7 +32,7 @@ func TestRefuseServers(t *testing.T) {
 		"no port":             {"https://example.org:99999/", "", "spec.mcpServers[1].url"},
 		"no URL":              {"https://exa%mple.org/", "", "spec.mcpServers[1].url"},
 		"no such credential":  {"https://example.org/", "none", "none is none of spec.credentials"},
-		"another slot":        {"https://example.org/", "login", `the slot of login is "basic" and must be bearer`},
+		"another slot":        {"https://example.org/", "login", `the slot of login is Basic and must be Bearer`},
 		"another host's":      {"https://a.example.net/", "key", "key is not bound to a.example.net, port 443"},
 		"exposed":             {"https://example.org/", "open", "open is not bound to example.org"},
 	} {
@@ -41,7 +41,7 @@ func TestRefuseServers(t *testing.T) {
 			run := &v1alpha1.MotorRun{}
 			run.Spec.Domains = []v1alpha1.Domain{"example.org", "api.example.com:8443", "*.example.net"}
 			run.Spec.Credentials = []v1alpha1.Credential{
-				{Name: "key", Slot: "bearer", Hosts: []v1alpha1.Domain{"example.org"}}, {Name: "login", Slot: "basic", Hosts: []v1alpha1.Domain{"example.org"}},
+				{Name: "key", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}, Hosts: []v1alpha1.Domain{"example.org"}}, {Name: "login", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBasic}, Hosts: []v1alpha1.Domain{"example.org"}},
 				{Name: "open", ExposeToSandbox: true},
 			}
 			run.Spec.MCPServers = []v1alpha1.MCPServer{{Name: "first", Command: []string{"x"}}, {Name: "second", URL: tt.url, CredentialName: tt.credential}}

@@ -34,7 +34,7 @@ func skillPolicy() v1alpha1.SkillPolicy {
 	return v1alpha1.SkillPolicy{
 		Tools: []v1alpha1.ToolName{"bash", "read", "fetch"}, Domains: []v1alpha1.Domain{"*.mail.dev", "docs.dev"},
 		Credentials: []v1alpha1.SkillCredential{
-			{Name: "mail_key", Hosts: []v1alpha1.Domain{"*.mail.dev"}, Slot: "header X-Key", SecretRef: &v1alpha1.SecretKeyRef{Name: "mail", Key: "k"}},
+			{Name: "mail_key", Hosts: []v1alpha1.Domain{"*.mail.dev"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotHeader, Name: "X-Key"}, SecretRef: &v1alpha1.SecretKeyRef{Name: "mail", Key: "k"}},
 			{Name: "docs_key", Hosts: []v1alpha1.Domain{"docs.dev"}, SecretRef: &v1alpha1.SecretKeyRef{Name: "docs", Key: "k"}},
 		},
 		Inputs:   []v1alpha1.SkillInput{{Name: "to", Required: true}, {Name: "count", Type: v1alpha1.InputInteger, Default: new("3")}},
@@ -141,7 +141,7 @@ func TestPinSkillRefuses(t *testing.T) {
 	)
 	credential := func(change func(*v1alpha1.Credential)) func(*skillWorld) {
 		return func(w *skillWorld) {
-			c := v1alpha1.Credential{Name: "mail_key", Hosts: []v1alpha1.Domain{"api.mail.dev"}, Slot: "bearer", SecretRef: v1alpha1.SecretKeyRef{Name: "own", Key: "k"}}
+			c := v1alpha1.Credential{Name: "mail_key", Hosts: []v1alpha1.Domain{"api.mail.dev"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}, SecretRef: v1alpha1.SecretKeyRef{Name: "own", Key: "k"}}
 			change(&c)
 			w.run.Spec.Credentials = []v1alpha1.Credential{c}
 		}
@@ -205,7 +205,7 @@ func TestPinSkillRefuses(t *testing.T) {
 		"another credential": {credential(func(c *v1alpha1.Credential) { c.Name = "other" }), exceeded, true, "spec.credentials[0] other is not one"},
 		"an exposed one":     {credential(func(c *v1alpha1.Credential) { c.Hosts, c.ExposeToSandbox = nil, true }), exceeded, true, "leave out exposeToSandbox"},
 		"another host":       {credential(func(c *v1alpha1.Credential) { c.Hosts[0] = "docs.dev" }), exceeded, true, "spec.credentials[0].hosts[0] docs.dev is not within"},
-		"another slot":       {credential(func(c *v1alpha1.Credential) { c.Slot = "query key" }), exceeded, true, `spec.credentials[0].slot: in the skill's policy it is "header X-Key"`},
+		"another slot":       {credential(func(c *v1alpha1.Credential) { c.Slot = v1alpha1.CredentialSlot{Type: v1alpha1.SlotQuery, Name: "key"} }), exceeded, true, `spec.credentials[0].slot: in the skill's policy it is Header X-Key`},
 		"an input missing":   {func(w *skillWorld) { w.run.Spec.Inputs = nil }, input, true, "the input to is missing"},
 		"an input of another type, not approved": {func(w *skillWorld) {
 			w.skill.Spec.Approval, w.run.Spec.Tools = nil, []v1alpha1.ToolName{"read"}

@@ -115,7 +115,7 @@ func ComesLater(run *v1alpha1.MotorRun, c *v1alpha1.Credential) (may, saved bool
 }
 
 // defaultSlot is the slot of a credential that names none.
-const defaultSlot = "bearer"
+var defaultSlot = v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}
 
 func credentialNamed(spec *v1alpha1.MotorRunSpec, name string) *v1alpha1.Credential {
 	i := slices.IndexFunc(spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
@@ -238,8 +238,8 @@ func refuseCredential(i int, c *v1alpha1.Credential, p *v1alpha1.SkillPolicy) *R
 		return finalRefusal(reason, "spec.credentials[%d] %s: the skill's policy sends it to certain hosts only, so leave out exposeToSandbox.", i, c.Name)
 	}
 	// The default cannot be distinguished from a written value.
-	if slot := cmp.Or(granted.Slot, defaultSlot); c.Slot != "" && c.Slot != defaultSlot && c.Slot != slot {
-		return finalRefusal(reason, "spec.credentials[%d].slot: in the skill's policy it is %q: leave it out.", i, slot)
+	if slot := cmp.Or(granted.Slot, defaultSlot); c.Slot != (v1alpha1.CredentialSlot{}) && c.Slot != defaultSlot && c.Slot != slot {
+		return finalRefusal(reason, "spec.credentials[%d].slot: in the skill's policy it is %s: leave it out.", i, slot)
 	}
 	hosts := RulesOf(granted.Hosts)
 	for j, h := range c.Hosts {

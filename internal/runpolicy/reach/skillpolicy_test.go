@@ -13,8 +13,8 @@ import (
 
 func TestEffective(t *testing.T) {
 	t.Parallel()
-	mail := v1alpha1.Credential{Name: "mail_key", SecretRef: v1alpha1.SecretKeyRef{Name: "mail", Key: "k"}, Hosts: []v1alpha1.Domain{"*.mail.dev"}, Slot: "header X-Key"}
-	docs := v1alpha1.Credential{Name: "docs_key", SecretRef: v1alpha1.SecretKeyRef{Name: "docs", Key: "k"}, Hosts: []v1alpha1.Domain{"docs.dev"}, Slot: "bearer"}
+	mail := v1alpha1.Credential{Name: "mail_key", SecretRef: v1alpha1.SecretKeyRef{Name: "mail", Key: "k"}, Hosts: []v1alpha1.Domain{"*.mail.dev"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotHeader, Name: "X-Key"}}
+	docs := v1alpha1.Credential{Name: "docs_key", SecretRef: v1alpha1.SecretKeyRef{Name: "docs", Key: "k"}, Hosts: []v1alpha1.Domain{"docs.dev"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}}
 	commands := &v1alpha1.BashRules{AllowedCommands: []v1alpha1.CommandPattern{"curl *"}}
 	for name, tt := range map[string]struct {
 		change func(*skillWorld)
@@ -30,7 +30,7 @@ func TestEffective(t *testing.T) {
 			s.Credentials[0].Hosts = []v1alpha1.Domain{"a.mail.dev", "b.mail.dev"}
 		}},
 		"its own Secret": {func(w *skillWorld) {
-			w.run.Spec.Credentials = []v1alpha1.Credential{{Name: "docs_key", SecretRef: v1alpha1.SecretKeyRef{Name: "own", Key: "k"}, Hosts: []v1alpha1.Domain{"docs.dev"}, Slot: "bearer"}}
+			w.run.Spec.Credentials = []v1alpha1.Credential{{Name: "docs_key", SecretRef: v1alpha1.SecretKeyRef{Name: "own", Key: "k"}, Hosts: []v1alpha1.Domain{"docs.dev"}, Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}}}
 			w.policy(func(p *v1alpha1.SkillPolicy) { p.Credentials[1].SecretRef = nil })
 		}, func(s *v1alpha1.MotorRunSpec) { s.Credentials[1].SecretRef.Name = "own" }},
 		"a credential that a run obtains": {func(w *skillWorld) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// slotBasic is the slot of user:password.
-const slotBasic = "basic"
+// SlotBasic is the slot of user:password.
+const SlotBasic = "Basic"
 
 // minUser is how long a user is that is taken for a secret although there is a password: names are shorter, keys are not.
 const minUser = 16
@@ -24,7 +24,7 @@ var placeholders = []string{"x-oauth-basic", "x-token-auth", "x-access-token", "
 func Parts(slot string, value []byte) [][]byte {
 	parts := [][]byte{value}
 	user, password, ok := bytes.Cut(value, []byte(":"))
-	if slot != slotBasic || !ok {
+	if slot != SlotBasic || !ok {
 		return parts
 	}
 	placeholder := slices.ContainsFunc(placeholders, func(p string) bool { return strings.EqualFold(p, string(password)) })

@@ -287,13 +287,13 @@ func TestParts(t *testing.T) {
 		"no colon":                    {"no colon"},
 	} {
 		var got []string
-		for _, p := range Parts("basic", []byte(value)) {
+		for _, p := range Parts(SlotBasic, []byte(value)) {
 			got = append(got, string(p))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: got %q", value, got)
 		}
-		if got := Parts("bearer", []byte(value)); len(got) != 1 || string(got[0]) != value {
+		if got := Parts("Bearer", []byte(value)); len(got) != 1 || string(got[0]) != value {
 			t.Errorf("%s as a bearer: %q", value, got)
 		}
 	}

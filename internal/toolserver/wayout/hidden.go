@@ -28,7 +28,7 @@ func hide(req toolapi.EgressRequest) *redact.Redactor {
 	for name, value := range req.Environment {
 		name, value = strings.ToLower(name), strings.TrimRight(value, "\r\n")
 		// A program may print the password of user:password alone.
-		for _, part := range redact.Parts("basic", []byte(value)) {
+		for _, part := range redact.Parts(redact.SlotBasic, []byte(value)) {
 			secrets = append(secrets, redact.Secret{Name: name, Value: part})
 		}
 		for line := range strings.Lines(value) {
