@@ -64,14 +64,9 @@ type MotorRunStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// worker is the replica of the manager that carries the run on.
-	// +kubebuilder:validation:MaxLength=253
+	// execution says which replica of the manager carries the run on.
 	// +optional
-	Worker string `json:"worker,omitempty"`
-	// epoch counts how often the run was given to a worker. Journal and sandbox refuse a lower one.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	Epoch int64 `json:"epoch,omitempty"`
+	Execution ExecutionStatus `json:"execution,omitzero"`
 	// model is the name of the model that the run uses.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
@@ -168,6 +163,18 @@ type PauseStatus struct {
 	// observedTime is the end of the last time without a manager that led which was counted; unset, the run lived through none.
 	// +optional
 	ObservedTime *metav1.Time `json:"observedTime,omitempty"`
+}
+
+// ExecutionStatus is about the replica of the manager that carries a run on.
+type ExecutionStatus struct {
+	// worker is the replica of the manager that carries the run on.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Worker string `json:"worker,omitempty"`
+	// epoch counts how often the run was given to a worker. Journal and sandbox refuse a lower one.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Epoch int64 `json:"epoch,omitempty"`
 }
 
 // LossStatus counts the workers that ended while they carried a run on.

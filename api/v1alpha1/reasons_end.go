@@ -162,7 +162,7 @@ const (
 	// later epoch than the records of the run have. The two attempts that the operator makes by itself were used up.
 	//
 	// Do: Retry, or create the run again. If it repeats, look for drained nodes, a preempting workload, a NetworkPolicy between
-	// manager and sandbox, or a replaced manager's key. Where the records are older (etcd was restored, or status.epoch was
+	// manager and sandbox, or a replaced manager's key. Where the records are older (etcd was restored, or status.execution.epoch was
 	// changed by hand), find out what the sandbox did in the lost time first.
 	ReasonSandboxLost = "SandboxLost"
 

@@ -55,7 +55,7 @@ func withFaults(cfg *rest.Config, log *slog.Logger) *rest.Config {
 // says otherwise, or the run would never get past the point.
 func faultPoint() attempt.Fault {
 	return func(_ context.Context, point attempt.FaultPoint, run *v1alpha1.MotorRun, step int32) {
-		if !chaos.Kills(run.Annotations[chaos.KillAnnotation], string(point), step, run.Status.Epoch == 1) {
+		if !chaos.Kills(run.Annotations[chaos.KillAnnotation], string(point), step, run.Status.Execution.Epoch == 1) {
 			return
 		}
 		// As sudden as SIGKILL, which the first process of a container does not get from itself: nothing is flushed, closed or released.

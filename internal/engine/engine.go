@@ -200,7 +200,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	switch {
 	case !run.DeletionTimestamp.IsZero():
 		return false
-	case st.Worker != e.Config.Worker:
+	case st.Execution.Worker != e.Config.Worker:
 		return false
 	case len(st.Attempts) == 0:
 		return false

@@ -62,7 +62,7 @@ func testRun(namespace, name string) *v1alpha1.MotorRun {
 // ready returns a run that the worker "w" has work for.
 func ready() *v1alpha1.MotorRun {
 	run := testRun("ns", "run")
-	run.Status.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
+	run.Status.Execution.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2"}
 	apimeta.SetStatusCondition(&run.Status.Conditions,
 		metav1.Condition{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: "SandboxReady"})
@@ -114,7 +114,7 @@ func TestAHeldRunBeginsNoLoop(t *testing.T) {
 		"after trials": {&v1alpha1.LossStatus{Count: 1, Trials: 2}, true},
 	} {
 		run := ready()
-		run.Status.Epoch, run.Status.Losses = 7, tt.losses
+		run.Status.Execution.Epoch, run.Status.Losses = 7, tt.losses
 		if got := e.shouldRun(run); got != tt.want {
 			t.Errorf("%s: the loop runs: %t", name, got)
 		}
@@ -248,7 +248,7 @@ func TestOneLoopForARun(t *testing.T) {
 	first := loop()
 	steps := map[string]func(){
 		"stopped and wanted again": func() { e.stop(client.ObjectKeyFromObject(run)); e.ensure(run) },
-		"another epoch":            func() { run = run.DeepCopy(); run.Status.Epoch++; e.ensure(run) },
+		"another epoch":            func() { run = run.DeepCopy(); run.Status.Execution.Epoch++; e.ensure(run) },
 		"another attempt": func() {
 			run = run.DeepCopy()
 			run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}}

@@ -26,7 +26,7 @@ func (e *Engine) expired(p *v1alpha1.PendingInput) bool {
 // expiry returns how soon a waiting run of this replica must be checked because its time to answer ends, 0 for never.
 func (e *Engine) expiry(run *v1alpha1.MotorRun) time.Duration {
 	p := run.Status.Pending()
-	if p == nil || run.Status.Worker != e.Config.Worker || run.Spec.Suspend {
+	if p == nil || run.Status.Execution.Worker != e.Config.Worker || run.Spec.Suspend {
 		return 0
 	}
 	wait, _ := unattended(p.OnTimeout, p.ExpirationTime.Time, e.until)

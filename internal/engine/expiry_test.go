@@ -64,7 +64,7 @@ func TestExpiry(t *testing.T) {
 		"asks for approval": {func(*v1alpha1.MotorRun) {}, time.Minute},
 		"asks nothing":      {func(r *v1alpha1.MotorRun) { r.Status.PendingInputs = nil }, 0},
 		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.Pending().OnTimeout = v1alpha1.OnTimeoutFail }, 0},
-		"another's":         {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, 0},
+		"another's":         {func(r *v1alpha1.MotorRun) { r.Status.Execution.Worker = "worker-2" }, 0},
 		"suspended":         {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, 0},
 		"over":              {func(r *v1alpha1.MotorRun) { r.Status.Pending().ExpirationTime = metav1.NewTime(enginetest.Noon) }, 0},
 	} {

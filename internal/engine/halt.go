@@ -50,7 +50,7 @@ type halting struct {
 func (e *Engine) mustHalt(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionIsolationVerified)
-	return run.DeletionTimestamp.IsZero() && st.Worker == e.Config.Worker &&
+	return run.DeletionTimestamp.IsZero() && st.Execution.Worker == e.Config.Worker &&
 		!apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished) &&
 		st.Sandbox != nil && st.Sandbox.PodIP != "" && st.Sandbox.IsolationLossTime != nil &&
 		apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady) &&

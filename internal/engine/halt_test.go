@@ -22,7 +22,7 @@ import (
 // holed returns a run whose sandbox lost its isolation.
 func holed() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid"}}
-	run.Status.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
+	run.Status.Execution.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
 	lost := metav1.NewTime(time.Unix(1000, 0))
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2", IsolationLossTime: &lost}
 	for condition, reason := range map[string]string{v1alpha1.ConditionSandboxReady: "SandboxReady", v1alpha1.ConditionIsolationVerified: v1alpha1.ReasonIsolationLost} {
@@ -48,7 +48,7 @@ func TestMustHalt(t *testing.T) {
 		}, true},
 		"the run is suspended": {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, true},
 		"the run is set aside": {func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }, true},
-		"another replica's":    {func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }, false},
+		"another replica's":    {func(r *v1alpha1.MotorRun) { r.Status.Execution.Worker = "other" }, false},
 		"it never had one":     {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLossTime = nil }, false},
 		"proved again": {func(r *v1alpha1.MotorRun) {
 			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{

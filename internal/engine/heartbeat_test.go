@@ -436,8 +436,8 @@ func TestAnAttemptCarries(t *testing.T) {
 		want    bool
 	}{
 		"as it was":                {func(*v1alpha1.MotorRun) {}, false, true},
-		"another worker":           {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, false, false},
-		"a later epoch":            {func(r *v1alpha1.MotorRun) { r.Status.Epoch++ }, false, false},
+		"another worker":           {func(r *v1alpha1.MotorRun) { r.Status.Execution.Worker = "worker-2" }, false, false},
+		"a later epoch":            {func(r *v1alpha1.MotorRun) { r.Status.Execution.Epoch++ }, false, false},
 		"another sandbox":          {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "another" }, false, false},
 		"the loop was told to end": {func(*v1alpha1.MotorRun) {}, true, false},
 	} {

@@ -30,7 +30,7 @@ import (
 func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.Duration) {
 	st, p := &run.Status, run.Status.Pending()
 	switch {
-	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, st.Worker != e.Config.Worker, len(st.Attempts) == 0,
+	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, st.Execution.Worker != e.Config.Worker, len(st.Attempts) == 0,
 		st.Sandbox == nil || st.Sandbox.PodIP == "", !hasBash(run) && !box.HasMCPPrograms(run),
 		apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished),
 		!apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):

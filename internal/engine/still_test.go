@@ -62,7 +62,7 @@ func TestStandsStill(t *testing.T) {
 		"is set aside":                                   {[]func(*v1alpha1.MotorRun){func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }}, toolapi.StoppedSuspended, 0},
 		"has an MCP server elsewhere":                    {[]func(*v1alpha1.MotorRun){suspended, remote}, "", 0},
 		"has no sandbox":                                 {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }}, "", 0},
-		"another replica's":                              {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }}, "", 0},
+		"another replica's":                              {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Execution.Worker = "other" }}, "", 0},
 		"is being cancelled":                             {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }}, "", 0},
 		"has ended": {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) {
 			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: "Done"})

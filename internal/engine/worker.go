@@ -66,7 +66,7 @@ type task struct {
 }
 
 func taskOf(run *v1alpha1.MotorRun) task {
-	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: runpolicy.CurrentAttempt(run).Index, ending: run.Status.Ending != nil}
+	t := task{run: run.UID, epoch: run.Status.Execution.Epoch, attempt: runpolicy.CurrentAttempt(run).Index, ending: run.Status.Ending != nil}
 	if sb := run.Status.Sandbox; sb != nil {
 		t.podUID = sb.PodUID
 		if sb.IsolationLossTime != nil {
@@ -189,7 +189,7 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 		Carries: func(live *v1alpha1.MotorRun) bool {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return live.Status.Worker == e.Config.Worker && l.carries(taskOf(live))
+			return live.Status.Execution.Worker == e.Config.Worker && l.carries(taskOf(live))
 		},
 		Closing: func() {
 			e.mu.Lock()

@@ -53,8 +53,8 @@ func TestShouldRun(t *testing.T) {
 		"being deleted":        {func(r *v1alpha1.MotorRun) { r.DeletionTimestamp = new(metav1.Now()) }, false},
 		"cancelled":            {func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }, false},
 		"suspended":            {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, false},
-		"another's":            {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, false},
-		"nobody's":             {func(r *v1alpha1.MotorRun) { r.Status.Worker = "" }, false},
+		"another's":            {func(r *v1alpha1.MotorRun) { r.Status.Execution.Worker = "worker-2" }, false},
+		"nobody's":             {func(r *v1alpha1.MotorRun) { r.Status.Execution.Worker = "" }, false},
 		"without an attempt":   {func(r *v1alpha1.MotorRun) { r.Status.Attempts = nil }, false},
 		"without a sandbox":    {func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }, false},
 		"without an address":   {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodIP = "" }, false},
@@ -111,7 +111,7 @@ func TestTaskOf(t *testing.T) {
 	run := enginetest.ReadyRun()
 	for name, change := range map[string]func(*v1alpha1.MotorRun){
 		"run":   func(r *v1alpha1.MotorRun) { r.UID = "other" },
-		"epoch": func(r *v1alpha1.MotorRun) { r.Status.Epoch++ },
+		"epoch": func(r *v1alpha1.MotorRun) { r.Status.Execution.Epoch++ },
 		"attempt": func(r *v1alpha1.MotorRun) {
 			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
 		},

@@ -33,8 +33,9 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	text := func(size int) string { return fit.CutEncoded(strings.Repeat("<漢\"\n", size), size) }
 	at := new(metav1.NewTime(t0))
 	st := &v1alpha1.MotorRunStatus{
-		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Reason: strings.Repeat("R", 40), PendingKind: v1alpha1.InputOutcomeUnknown, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
-		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{StartTime: at, DurationSeconds: 1 << 40, ObservedTime: at}, StartTime: at,
+		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Reason: strings.Repeat("R", 40), PendingKind: v1alpha1.InputOutcomeUnknown, Message: text(1000),
+		Execution: v1alpha1.ExecutionStatus{Worker: strings.Repeat("w", 253), Epoch: 1 << 40},
+		Model:     strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{StartTime: at, DurationSeconds: 1 << 40, ObservedTime: at}, StartTime: at,
 		Losses: &v1alpha1.LossStatus{Count: 1 << 10, LastLossTime: *at, AloneEpoch: 1 << 40, AloneStartTime: at, Trials: 1 << 10, TrialsLost: 2, SetAside: true},
 		Sandbox: &v1alpha1.SandboxStatus{
 			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),

@@ -80,7 +80,7 @@ func IsSetAside(st *v1alpha1.MotorRunStatus) bool { return st.Losses != nil && s
 
 // IsAlone reports whether the worker of the run carries on nothing else.
 func IsAlone(st *v1alpha1.MotorRunStatus) bool {
-	return st.Losses != nil && st.Losses.AloneEpoch != 0 && st.Losses.AloneEpoch == st.Epoch
+	return st.Losses != nil && st.Losses.AloneEpoch != 0 && st.Losses.AloneEpoch == st.Execution.Epoch
 }
 
 // TrialAt returns when a suspect may be carried on alone.
@@ -92,7 +92,7 @@ func TrialAt(st *v1alpha1.MotorRunStatus) time.Time {
 // BeginTrial records that the run is carried on alone from the present epoch on.
 func BeginTrial(st *v1alpha1.MotorRunStatus, now time.Time) {
 	l := st.Losses
-	l.AloneEpoch, l.AloneStartTime, l.Trials = st.Epoch, new(metav1.NewTime(now)), min(l.Trials+1, 1<<10)
+	l.AloneEpoch, l.AloneStartTime, l.Trials = st.Execution.Epoch, new(metav1.NewTime(now)), min(l.Trials+1, 1<<10)
 }
 
 // TrialEnd returns when the run need not be carried on alone any more. results is the number of its calls that had a result when the trial began.
@@ -101,7 +101,7 @@ func TrialEnd(run *v1alpha1.MotorRun, p Progress, results int32) time.Time {
 	l := run.Status.Losses
 	first := l.Trials <= 1
 	switch {
-	case l.AloneStartTime == nil, !HasWork(run), first && (p.Epoch >= run.Status.Epoch || p.ToolCalls > results):
+	case l.AloneStartTime == nil, !HasWork(run), first && (p.Epoch >= run.Status.Execution.Epoch || p.ToolCalls > results):
 		return time.Time{}
 	case first && p.Outage != nil:
 		return l.AloneStartTime.Add(trialPause)

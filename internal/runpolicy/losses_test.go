@@ -14,7 +14,7 @@ import (
 // carried returns a run for which a worker has work.
 func carried() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{}
-	run.Status.Epoch = 3
+	run.Status.Execution.Epoch = 3
 	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue}}
 	return run
 }
@@ -128,16 +128,16 @@ func TestLosses(t *testing.T) {
 	if at := TrialAt(st); !at.Equal(t0.Add(lossWindow + trialPause)) {
 		t.Errorf("it is tried at %s", at)
 	}
-	st.Epoch++
+	st.Execution.Epoch++
 	BeginTrial(st, t0.Add(lossWindow))
-	if !IsAlone(st) || !TrialEnd(run, Progress{Epoch: st.Epoch - 1}, 0).Equal(t0.Add(lossWindow+trialTime)) {
-		t.Errorf("on trial: %+v until %s", st.Losses, TrialEnd(run, Progress{Epoch: st.Epoch - 1}, 0))
+	if !IsAlone(st) || !TrialEnd(run, Progress{Epoch: st.Execution.Epoch - 1}, 0).Equal(t0.Add(lossWindow+trialTime)) {
+		t.Errorf("on trial: %+v until %s", st.Losses, TrialEnd(run, Progress{Epoch: st.Execution.Epoch - 1}, 0))
 	}
-	st.Epoch++
+	st.Execution.Epoch++
 	if IsAlone(st) {
 		t.Error("it is alone in an epoch in which it was given to another worker")
 	}
-	st.Epoch--
+	st.Execution.Epoch--
 	// However long it took.
 	NoteLoss(st, t0.Add(3*lossWindow))
 	if IsSetAside(st) || IsAlone(st) || !IsSuspect(st) || !TrialAt(st).Equal(t0.Add(3*lossWindow+2*trialPause)) {
@@ -169,7 +169,7 @@ func TestTrials(t *testing.T) {
 	NoteLoss(st, t0)
 	NoteLoss(st, t0)
 	BeginTrial(st, t0)
-	if end := TrialEnd(run, Progress{Epoch: st.Epoch}, 0); !end.IsZero() {
+	if end := TrialEnd(run, Progress{Epoch: st.Execution.Epoch}, 0); !end.IsZero() {
 		t.Errorf("the first trial goes on after a step until %s", end)
 	}
 	run.Spec.Suspend = true
@@ -189,7 +189,7 @@ func TestTrials(t *testing.T) {
 			t.Fatalf("after another loss: %+v", st.Losses)
 		}
 		BeginTrial(st, t0)
-		if end := TrialEnd(run, Progress{Epoch: st.Epoch}, 0); !end.Equal(t0.Add(want)) {
+		if end := TrialEnd(run, Progress{Epoch: st.Execution.Epoch}, 0); !end.Equal(t0.Add(want)) {
 			t.Errorf("trial %d lasts %s, want %s", i+3, end.Sub(t0), want)
 		}
 	}

@@ -94,7 +94,7 @@ func TestEngineLooksOnceMoreBesideAModelThatIsAway(t *testing.T) {
 				must(t, admin.Delete(r.ctx, secret))
 			}
 			r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-				st.Worker, st.Epoch = "worker-2", 2
+				st.Execution.Worker, st.Execution.Epoch = "worker-2", 2
 				st.Ending = &v1alpha1.RunEnding{DecisionTime: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
 			})
 			r.startEngineWith("worker-2", tt.change)

@@ -183,7 +183,7 @@ func (r *engineRig) killSandbox() {
 func (r *engineRig) giveTo(worker string, epoch int64) {
 	r.t.Helper()
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Worker, st.Epoch = worker, epoch
+		st.Execution.Worker, st.Execution.Epoch = worker, epoch
 		if len(st.Attempts) == 0 {
 			st.Attempts = []v1alpha1.AttemptStatus{{Index: 0, Cause: v1alpha1.CauseFirst}}
 		}

@@ -164,7 +164,7 @@ func (f *fleet) await(what string, until func(map[string]*v1alpha1.MotorRun) boo
 	})
 	if err != nil {
 		for name, run := range runs {
-			f.t.Logf("run %s: worker %q, epoch %d, %s: %s", name, run.Status.Worker, run.Status.Epoch, run.Status.Phase, run.Status.Message)
+			f.t.Logf("run %s: worker %q, epoch %d, %s: %s", name, run.Status.Execution.Worker, run.Status.Execution.Epoch, run.Status.Phase, run.Status.Message)
 		}
 		f.t.Fatalf("%s: %v", what, err)
 	}

@@ -89,7 +89,7 @@ func TestRunThatEndsItsWorkersIsSetAside(t *testing.T) {
 	p.next()
 	killer, trials := "b", 0
 	f.await("the run is set aside, and the others go on", func(runs map[string]*v1alpha1.MotorRun) bool {
-		if tried := f.alone(runs); tried != nil && tried.Status.Worker == p.id() {
+		if tried := f.alone(runs); tried != nil && tried.Status.Execution.Worker == p.id() {
 			if tried.Name == killer {
 				p.next()
 				trials++
@@ -98,21 +98,21 @@ func TestRunThatEndsItsWorkersIsSetAside(t *testing.T) {
 				f.step(tried)
 			}
 		}
-		return isSetAside(runs[killer]) && runs["a"].Status.Worker == p.id() && runs["c"].Status.Worker == p.id()
+		return isSetAside(runs[killer]) && runs["a"].Status.Execution.Worker == p.id() && runs["c"].Status.Execution.Worker == p.id()
 	})
 	if trials != 2 {
 		t.Errorf("the run ended its worker in %d trials", trials)
 	}
 	f.await("a worker looks after its sandbox, and does not carry it on", func(runs map[string]*v1alpha1.MotorRun) bool {
 		st := runs[killer].Status
-		return st.Worker == p.id() && !runpolicy.CarriedOn(runs[killer]) && strings.Contains(st.Message, `"suspend":true`) && !runpolicy.IsSuspect(&runs["a"].Status) && !runpolicy.IsSuspect(&runs["c"].Status)
+		return st.Execution.Worker == p.id() && !runpolicy.CarriedOn(runs[killer]) && strings.Contains(st.Message, `"suspend":true`) && !runpolicy.IsSuspect(&runs["a"].Status) && !runpolicy.IsSuspect(&runs["c"].Status)
 	})
 	// A new leader knows it, too.
 	f.stop()
 	f.start()
 	f.create("d")
 	f.startSandboxes(4)
-	f.await("another run begins", func(runs map[string]*v1alpha1.MotorRun) bool { return runs["d"].Status.Worker == p.id() })
+	f.await("another run begins", func(runs map[string]*v1alpha1.MotorRun) bool { return runs["d"].Status.Execution.Worker == p.id() })
 	f.await("it stays set aside", func(runs map[string]*v1alpha1.MotorRun) bool {
 		return isSetAside(runs[killer]) && !runpolicy.CarriedOn(runs[killer])
 	})
@@ -122,13 +122,13 @@ func TestRunThatEndsItsWorkersIsSetAside(t *testing.T) {
 		return runs[killer].Status.Losses == nil && !isSetAside(runs[killer])
 	})
 	f.patch(killer, `{"suspend":false}`)
-	f.await("it is tried again", func(runs map[string]*v1alpha1.MotorRun) bool { return runs[killer].Status.Worker == p.id() })
+	f.await("it is tried again", func(runs map[string]*v1alpha1.MotorRun) bool { return runs[killer].Status.Execution.Worker == p.id() })
 }
 
 // step records a step of a run as its worker does.
 func (f *fleet) step(run *v1alpha1.MotorRun) {
 	f.t.Helper()
-	l, err := journal.Load(f.ctx, manager, manager, run, 0, journal.Claim{Epoch: run.Status.Epoch, Worker: run.Status.Worker}, time.Now)
+	l, err := journal.Load(f.ctx, manager, manager, run, 0, journal.Claim{Epoch: run.Status.Execution.Epoch, Worker: run.Status.Execution.Worker}, time.Now)
 	must(f.t, err)
 	if len(l.Steps()) > 0 {
 		return
@@ -185,7 +185,10 @@ func TestTrialIsAlone(t *testing.T) {
 	}
 	workers := map[string]bool{}
 	f.await("all runs have a worker", func(runs map[string]*v1alpha1.MotorRun) bool {
-		return others(runs, func(run *v1alpha1.MotorRun) bool { workers[run.Status.Worker] = true; return run.Status.Worker != "" })
+		return others(runs, func(run *v1alpha1.MotorRun) bool {
+			workers[run.Status.Execution.Worker] = true
+			return run.Status.Execution.Worker != ""
+		})
 	})
 	if !workers[p.id()] || !workers[q.id()] {
 		t.Fatalf("the runs are the workers' %v", workers)
@@ -196,7 +199,7 @@ func TestTrialIsAlone(t *testing.T) {
 	}
 	f.await("it is set aside, and the others go on", func(runs map[string]*v1alpha1.MotorRun) bool {
 		return isSetAside(runs["killer"]) && others(runs, func(run *v1alpha1.MotorRun) bool {
-			return (run.Status.Worker == p.id() || run.Status.Worker == q.id()) && (run.Status.Losses == nil || run.Status.Losses.Count < 2)
+			return (run.Status.Execution.Worker == p.id() || run.Status.Execution.Worker == q.id()) && (run.Status.Losses == nil || run.Status.Losses.Count < 2)
 		})
 	})
 }
@@ -212,7 +215,7 @@ func TestTrialOfADeletedRunIsOver(t *testing.T) {
 	p.next()
 	f.await("it is carried on alone", func(runs map[string]*v1alpha1.MotorRun) bool {
 		run := runs["killer"]
-		return run != nil && runpolicy.IsAlone(&run.Status) && run.Status.Worker == p.id()
+		return run != nil && runpolicy.IsAlone(&run.Status) && run.Status.Execution.Worker == p.id()
 	})
 	f.delete("killer")
 	f.create("b")
@@ -220,7 +223,7 @@ func TestTrialOfADeletedRunIsOver(t *testing.T) {
 	began := time.Now()
 	f.await("the other run has a worker", func(runs map[string]*v1alpha1.MotorRun) bool {
 		f.startSandboxes(0)
-		return runs["b"] != nil && runs["b"].Status.Worker != ""
+		return runs["b"] != nil && runs["b"].Status.Execution.Worker != ""
 	})
 	if took := time.Since(began); took > 50*time.Second {
 		t.Errorf("the other run had a worker after %s", took)
@@ -246,7 +249,7 @@ func TestLossAfterATrialCounts(t *testing.T) {
 				f.step(run)
 			}
 			l := run.Status.Losses
-			return l != nil && l.Trials == number && runpolicy.IsAlone(&run.Status) != isOver && run.Status.Worker == p.id()
+			return l != nil && l.Trials == number && runpolicy.IsAlone(&run.Status) != isOver && run.Status.Execution.Worker == p.id()
 		}
 	}
 	f.await("the first trial", trial(1, false))
@@ -268,12 +271,14 @@ func (f *fleet) tryAlone(others func(map[string]*v1alpha1.MotorRun, func(*v1alph
 			return false
 		}
 		for _, p := range processes {
-			if p.id() == alone.Status.Worker {
+			if p.id() == alone.Status.Execution.Worker {
 				worker = p
 			}
 		}
-		return alone.Name == "killer" && worker != nil && alone.Status.Worker == worker.id() &&
-			others(runs, func(run *v1alpha1.MotorRun) bool { return run.Status.Worker != "" && run.Status.Worker != worker.id() })
+		return alone.Name == "killer" && worker != nil && alone.Status.Execution.Worker == worker.id() &&
+			others(runs, func(run *v1alpha1.MotorRun) bool {
+				return run.Status.Execution.Worker != "" && run.Status.Execution.Worker != worker.id()
+			})
 	})
 	worker.next()
 }
@@ -305,8 +310,8 @@ func suspected(t *testing.T) *rig {
 	r.said(turn(1, "", `bash:{"command":"true"}`))
 	r.crash()
 	r.crash()
-	if st := r.run().Status; !runpolicy.AwaitsTrial(&st) || st.Worker != "replica-3" || st.Epoch != 3 {
-		t.Fatalf("worker %q, epoch %d, losses %+v", st.Worker, st.Epoch, st.Losses)
+	if st := r.run().Status; !runpolicy.AwaitsTrial(&st) || st.Execution.Worker != "replica-3" || st.Execution.Epoch != 3 {
+		t.Fatalf("worker %q, epoch %d, losses %+v", st.Execution.Worker, st.Execution.Epoch, st.Losses)
 	}
 	return r
 }
@@ -319,8 +324,8 @@ func TestWaitForATrialTakesNoTime(t *testing.T) {
 	}
 	// That worker carries nothing of it on, so its end is no loss.
 	r.crash()
-	if st := r.run().Status; st.Losses.Count != 2 || st.Worker != "replica-4" {
-		t.Errorf("worker %q, losses %+v", st.Worker, st.Losses)
+	if st := r.run().Status; st.Losses.Count != 2 || st.Execution.Worker != "replica-4" {
+		t.Errorf("worker %q, losses %+v", st.Execution.Worker, st.Losses)
 	}
 	r.now = r.now.Add(2 * time.Hour)
 	r.once()
@@ -351,8 +356,8 @@ func TestHeldRunEndsAtOnce(t *testing.T) {
 			r.crash()
 		}
 		r.want(v1alpha1.PhaseRunning, "Stalled True SetAside")
-		if st := r.run().Status; st.Worker != "replica-5" || st.Paused.StartTime != nil {
-			t.Errorf("worker %q, paused %+v", st.Worker, st.Paused)
+		if st := r.run().Status; st.Execution.Worker != "replica-5" || st.Paused.StartTime != nil {
+			t.Errorf("worker %q, paused %+v", st.Execution.Worker, st.Paused)
 		}
 		r.now = r.now.Add(time.Hour)
 		r.once()

@@ -21,24 +21,24 @@ func TestNobodyToPlaceARunOn(t *testing.T) {
 	r.rec.Workers = workers{}
 	r.ready()
 	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady", "Stalled ")
-	if st := r.run().Status; st.Worker != "" || st.Epoch != 0 || !strings.Contains(st.Message, nobodyIsReady) {
-		t.Errorf("worker %q, epoch %d, message %q", st.Worker, st.Epoch, st.Message)
+	if st := r.run().Status; st.Execution.Worker != "" || st.Execution.Epoch != 0 || !strings.Contains(st.Message, nobodyIsReady) {
+		t.Errorf("worker %q, epoch %d, message %q", st.Execution.Worker, st.Execution.Epoch, st.Message)
 	}
 	r.rec.Workers = workers{"replica-1"}
 	r.step()
-	if st := r.run().Status; st.Worker != "replica-1" || st.Epoch != 1 || strings.Contains(st.Message, nobodyIsReady) {
-		t.Errorf("worker %q, epoch %d, message %q", st.Worker, st.Epoch, st.Message)
+	if st := r.run().Status; st.Execution.Worker != "replica-1" || st.Execution.Epoch != 1 || strings.Contains(st.Message, nobodyIsReady) {
+		t.Errorf("worker %q, epoch %d, message %q", st.Execution.Worker, st.Execution.Epoch, st.Message)
 	}
 	// Who comes back before anybody else was there has lost nothing.
 	r.rec.Workers = workers{}
 	r.step()
-	if st := r.run().Status; st.Worker != "replica-1" || st.Epoch != 1 || !strings.Contains(st.Message, nobodyIsReady) {
-		t.Errorf("worker %q, epoch %d, message %q", st.Worker, st.Epoch, st.Message)
+	if st := r.run().Status; st.Execution.Worker != "replica-1" || st.Execution.Epoch != 1 || !strings.Contains(st.Message, nobodyIsReady) {
+		t.Errorf("worker %q, epoch %d, message %q", st.Execution.Worker, st.Execution.Epoch, st.Message)
 	}
 	r.rec.Workers = workers{"replica-0", "replica-1"}
 	r.step()
-	if st := r.run().Status; st.Worker != "replica-1" || st.Epoch != 1 {
-		t.Errorf("worker %q, epoch %d", st.Worker, st.Epoch)
+	if st := r.run().Status; st.Execution.Worker != "replica-1" || st.Execution.Epoch != 1 {
+		t.Errorf("worker %q, epoch %d", st.Execution.Worker, st.Execution.Epoch)
 	}
 }
 
@@ -50,8 +50,8 @@ func TestRunThatWaitsIsGivenAway(t *testing.T) {
 	r.rec.Workers = workers{"replica-2"}
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput)
-	if st := r.run().Status; st.Worker != "replica-2" || st.Epoch != 2 {
-		t.Errorf("worker %q, epoch %d", st.Worker, st.Epoch)
+	if st := r.run().Status; st.Execution.Worker != "replica-2" || st.Execution.Epoch != 2 {
+		t.Errorf("worker %q, epoch %d", st.Execution.Worker, st.Execution.Epoch)
 	}
 }
 
@@ -69,8 +69,8 @@ func TestWorkerThatDiesWhileTheSandboxIsNotReady(t *testing.T) {
 	r.once()
 	run := r.run()
 	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady")
-	if run.Status.Worker != "replica-2" || run.Status.Epoch != 2 || run.ResourceVersion == before {
-		t.Errorf("worker %q, epoch %d", run.Status.Worker, run.Status.Epoch)
+	if run.Status.Execution.Worker != "replica-2" || run.Status.Execution.Epoch != 2 || run.ResourceVersion == before {
+		t.Errorf("worker %q, epoch %d", run.Status.Execution.Worker, run.Status.Execution.Epoch)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestRunsAreSpreadOverTheWorkers(t *testing.T) {
 	f.await("all runs are placed", func(runs map[string]*v1alpha1.MotorRun) bool {
 		clear(placed)
 		for _, run := range runs {
-			placed[run.Status.Worker]++
+			placed[run.Status.Execution.Worker]++
 		}
 		return placed[""] == 0
 	})
@@ -121,7 +121,7 @@ func (f *fleet) awaitWorker(worker string, epoch int64, count int) {
 	f.t.Helper()
 	f.await("all runs are "+worker+"'s", func(runs map[string]*v1alpha1.MotorRun) bool {
 		for _, run := range runs {
-			if run.Status.Worker != worker || run.Status.Epoch != epoch {
+			if run.Status.Execution.Worker != worker || run.Status.Execution.Epoch != epoch {
 				return false
 			}
 		}
@@ -137,7 +137,7 @@ func TestRunsOfALostWorkerGoToAnother(t *testing.T) {
 	f.startSandboxes(3)
 	f.await("nobody is ready", func(runs map[string]*v1alpha1.MotorRun) bool {
 		for _, run := range runs {
-			if run.Status.Worker != "" || !strings.Contains(run.Status.Message, nobodyIsReady) {
+			if run.Status.Execution.Worker != "" || !strings.Contains(run.Status.Message, nobodyIsReady) {
 				return false
 			}
 		}
@@ -165,10 +165,10 @@ func TestRunsOfALostWorkerGoToAnother(t *testing.T) {
 	f.beat("fourth", time.Hour)
 	must(t, admin.Delete(f.ctx, &coordinationv1.Lease{ObjectMeta: meta(f.ns, "lease-of-third")}))
 	f.await("the unfinished runs are the fourth one's", func(runs map[string]*v1alpha1.MotorRun) bool {
-		return runs["a"].Status.Worker == "fourth" && runs["b"].Status.Worker == "fourth" && runs["a"].Status.Epoch == 4
+		return runs["a"].Status.Execution.Worker == "fourth" && runs["b"].Status.Execution.Worker == "fourth" && runs["a"].Status.Execution.Epoch == 4
 	})
 	f.await("c stays", func(runs map[string]*v1alpha1.MotorRun) bool {
-		return runs["c"].Status.Worker == "third" && runs["c"].Status.Epoch == 3
+		return runs["c"].Status.Execution.Worker == "third" && runs["c"].Status.Execution.Epoch == 3
 	})
 
 	// A new leader leaves the runs where they are, and a Lease without the label is nobody's.
@@ -177,9 +177,9 @@ func TestRunsOfALostWorkerGoToAnother(t *testing.T) {
 	f.start()
 	f.create("d")
 	f.startSandboxes(3)
-	f.await("d is placed", func(runs map[string]*v1alpha1.MotorRun) bool { return runs["d"].Status.Worker == "fourth" })
+	f.await("d is placed", func(runs map[string]*v1alpha1.MotorRun) bool { return runs["d"].Status.Execution.Worker == "fourth" })
 	f.await("the others stay", func(runs map[string]*v1alpha1.MotorRun) bool {
-		return runs["a"].Status.Epoch == 4 && runs["b"].Status.Epoch == 4
+		return runs["a"].Status.Execution.Epoch == 4 && runs["b"].Status.Execution.Epoch == 4
 	})
 }
 

@@ -211,7 +211,7 @@ func (r *rig) log() *journal.Log {
 	if n := len(run.Status.Attempts); n > 0 {
 		attempt = run.Status.Attempts[n-1].Index
 	}
-	l, err := journal.Load(r.ctx, manager, manager, run, attempt, journal.Claim{Epoch: max(1, run.Status.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
+	l, err := journal.Load(r.ctx, manager, manager, run, attempt, journal.Claim{Epoch: max(1, run.Status.Execution.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
 	must(r.t, err)
 	if pod := r.pod(); pod != nil {
 		l.UseSandbox(v1alpha1.StepSandbox{PodUID: string(pod.UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 40})

@@ -65,7 +65,7 @@ func TestRetry(t *testing.T) {
 	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.Pending() != nil {
 		t.Errorf("pending %v, the model is told %q", run.Status.Pending(), c)
 	}
-	if st := run.Status; st.Paused.DurationSeconds != 1000 && st.Paused.DurationSeconds != 1001 || st.Paused.StartTime != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Epoch != 1 {
+	if st := run.Status; st.Paused.DurationSeconds != 1000 && st.Paused.DurationSeconds != 1001 || st.Paused.StartTime != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Execution.Epoch != 1 {
 		t.Errorf("paused %+v, sandbox %+v", st.Paused, st.Sandbox)
 	}
 	r.said(turnOf(1, 1, "done"))

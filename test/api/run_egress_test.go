@@ -44,7 +44,7 @@ func TestEgressPath(t *testing.T) {
 	r.play(func(st *corev1.PodStatus) { running(st); st.PodIP, st.PodIPs = "", nil })
 	r.step()
 	r.want(v1alpha1.PhaseCreated, "EgressReady False AwaitingSandbox")
-	if w := r.run().Status.Worker; w != "" {
+	if w := r.run().Status.Execution.Worker; w != "" {
 		t.Errorf("placed on %s before there is a grant", w)
 	}
 
@@ -52,7 +52,7 @@ func TestEgressPath(t *testing.T) {
 	res := r.step()
 	r.want(v1alpha1.PhaseRunning, "EgressReady True Granted", "Stalled ")
 	run, pod := r.run(), r.pod()
-	if run.Status.Worker != "replica-1" {
+	if run.Status.Execution.Worker != "replica-1" {
 		t.Error("not placed")
 	}
 	secret, g := r.grantOf()
@@ -184,7 +184,7 @@ func TestNoEgressProxy(t *testing.T) {
 	r.now = r.now.Add(6 * time.Second)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "EgressReady False EgressUnavailable", "SandboxReady True SandboxReady", "Stalled True EgressUnavailable")
-	if r.run().Status.Worker != "replica-1" {
+	if r.run().Status.Execution.Worker != "replica-1" {
 		t.Error("the run has lost its worker")
 	}
 	r.rec.Config.EgressService = egressService

@@ -29,16 +29,16 @@ func TestRunHappyPath(t *testing.T) {
 		t.Errorf("comes back after %s, which is no deadline of a starting sandbox", res.RequeueAfter)
 	}
 	run := r.run()
-	if run.Status.Worker != "" || run.Status.Epoch != 0 {
-		t.Errorf("placed on %q before there is a sandbox", run.Status.Worker)
+	if run.Status.Execution.Worker != "" || run.Status.Execution.Epoch != 0 {
+		t.Errorf("placed on %q before there is a sandbox", run.Status.Execution.Worker)
 	}
 
 	r.play(running)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady")
 	run, pod := r.run(), r.pod()
-	if run.Status.Worker != "replica-1" || run.Status.Epoch != 1 || run.Status.Model != "model-0" || run.Status.ObservedGeneration != 1 {
-		t.Errorf("worker %q, epoch %d, model %q, generation %d", run.Status.Worker, run.Status.Epoch, run.Status.Model, run.Status.ObservedGeneration)
+	if run.Status.Execution.Worker != "replica-1" || run.Status.Execution.Epoch != 1 || run.Status.Model != "model-0" || run.Status.ObservedGeneration != 1 {
+		t.Errorf("worker %q, epoch %d, model %q, generation %d", run.Status.Execution.Worker, run.Status.Execution.Epoch, run.Status.Model, run.Status.ObservedGeneration)
 	}
 	wantSandbox := &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: string(pod.UID), PodIP: "10.1.2.3", NodeIP: "192.0.2.7", CreationTime: &pod.CreationTimestamp}
 	if diff := cmp.Diff(wantSandbox, run.Status.Sandbox); diff != "" {
@@ -136,8 +136,8 @@ func TestNewWorkerTakesOver(t *testing.T) {
 	for i, worker := range []string{"replica-2", "replica-3", "replica-1"} {
 		r.rec.Workers = workers{worker}
 		r.step()
-		if st := r.run().Status; st.Worker != worker || st.Epoch != int64(i)+2 {
-			t.Errorf("worker %s, epoch %d; want %s, %d", st.Worker, st.Epoch, worker, i+2)
+		if st := r.run().Status; st.Execution.Worker != worker || st.Execution.Epoch != int64(i)+2 {
+			t.Errorf("worker %s, epoch %d; want %s, %d", st.Execution.Worker, st.Execution.Epoch, worker, i+2)
 		}
 	}
 }
@@ -150,8 +150,8 @@ func TestEpochNeverStaysBelowTheJournals(t *testing.T) {
 	must(t, err)
 	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
 	r.step()
-	if st := r.run().Status; st.Epoch <= 7 || st.Worker != "replica-1" {
-		t.Errorf("worker %s, epoch %d: want one above the journal's 7", st.Worker, st.Epoch)
+	if st := r.run().Status; st.Execution.Epoch <= 7 || st.Execution.Worker != "replica-1" {
+		t.Errorf("worker %s, epoch %d: want one above the journal's 7", st.Execution.Worker, st.Execution.Epoch)
 	}
 }
 

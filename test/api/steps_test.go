@@ -162,7 +162,7 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 			update := existing.DeepCopy()
 			update.Finalizers = []string{"example.org/hold"}
 			wantRefused(t, c.Update(ctx, update), only)
-			wantRefused(t, c.Status().Patch(ctx, run.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"worker":"mine"}}`))), only)
+			wantRefused(t, c.Status().Patch(ctx, run.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"execution":{"worker":"mine"}}}`))), only)
 			wantRefused(t, c.Create(ctx, bareRevision(ns, "forged")), only)
 			wantRefused(t, c.Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"a":"b"}}}`)), only)
 			wantRefused(t, c.Status().Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"status":{"findings":[]}}`)), only)
@@ -171,7 +171,7 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 		})
 	}
 	must(t, manager.Status().Patch(ctx, existing.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Settled"}}`))))
-	must(t, manager.Status().Patch(ctx, run, client.RawPatch(types.MergePatchType, []byte(`{"status":{"worker":"replica-1"}}`))))
+	must(t, manager.Status().Patch(ctx, run, client.RawPatch(types.MergePatchType, []byte(`{"status":{"execution":{"worker":"replica-1"}}}`))))
 	must(t, as.Status().Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"status":{"findings":[]}}`)))
 	must(t, as.Status().Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"status":{"state":"AwaitingApproval"}}`)))
 	// Deleting stays free, for those who clean up a namespace.

@@ -63,7 +63,7 @@ func newCheck(t *testing.T, script string) *check {
 	return &check{
 		t: t, script: script, plan: plans[script], mark: lastModelCall(t),
 		// Each time that a run is given to another worker, it was taken from one.
-		interruptions: func(r *v1alpha1.MotorRun) int64 { return r.Status.Epoch - 1 },
+		interruptions: func(r *v1alpha1.MotorRun) int64 { return r.Status.Execution.Epoch - 1 },
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func TestFaultAPIServerIsAway(t *testing.T) {
 	freshManagers(t)
 	// Nobody can be given the runs meanwhile, so their workers may stop and start again without a new epoch.
-	moved := func(r *v1alpha1.MotorRun) int64 { return r.Status.Epoch + 1 }
+	moved := func(r *v1alpha1.MotorRun) int64 { return r.Status.Execution.Epoch + 1 }
 	acting, waiting := newCheck(t, "effects"), newCheck(t, "long")
 	acting.interruptions, waiting.interruptions = moved, moved
 	busy, inCall := acting.start("1"), waiting.start("15")

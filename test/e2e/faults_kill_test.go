@@ -32,9 +32,9 @@ func TestFaultManagerIsKilledAtEachPointOfAStep(t *testing.T) {
 			})
 			began := time.Now()
 			done := wantCompleted(t, run, takeoverWithin)
-			t.Logf("done after %s, in epoch %d", time.Since(began).Round(100*time.Millisecond), done.Status.Epoch)
-			if done.Status.Epoch < 2 {
-				t.Errorf("nobody was killed: the run ended in epoch %d", done.Status.Epoch)
+			t.Logf("done after %s, in epoch %d", time.Since(began).Round(100*time.Millisecond), done.Status.Execution.Epoch)
+			if done.Status.Execution.Epoch < 2 {
+				t.Errorf("nobody was killed: the run ended in epoch %d", done.Status.Execution.Epoch)
 			}
 			wantAKilledManager(t)
 			c.wantInvariants(t)
@@ -99,7 +99,7 @@ func TestFaultManagerIsFrozenPastItsLease(t *testing.T) {
 				}
 			})
 			began := time.Now()
-			awaitRun(t, frozen, soon, "another worker", func(r *v1alpha1.MotorRun) bool { return r.Status.Epoch > frozen.Status.Epoch })
+			awaitRun(t, frozen, soon, "another worker", func(r *v1alpha1.MotorRun) bool { return r.Status.Execution.Epoch > frozen.Status.Execution.Epoch })
 			t.Logf("the run went on elsewhere after %s", time.Since(began).Round(100*time.Millisecond))
 			if err := thaw(t.Context()); err != nil {
 				// Its node may have lost patience with it before.

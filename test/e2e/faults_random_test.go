@@ -46,7 +46,7 @@ func TestFaultManagersAreKilledAtRandom(t *testing.T) {
 	}
 	var epochs int64
 	for _, run := range c.runs {
-		epochs += wantCompleted(t, run, takeoverWithin).Status.Epoch
+		epochs += wantCompleted(t, run, takeoverWithin).Status.Execution.Epoch
 	}
 	t.Logf("%d runs, managers ended: %v, runs moved: %d", len(c.runs), kills, epochs-int64(len(c.runs)))
 	c.wantInvariants(t)

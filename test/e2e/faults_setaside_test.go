@@ -34,11 +34,11 @@ func TestFaultARunThatEndsItsManagersIsSetAside(t *testing.T) {
 	began := time.Now()
 	aside := awaitRun(t, killer, setAsideWithin, "to be set aside", func(r *v1alpha1.MotorRun) bool {
 		stalled := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionStalled)
-		return isTrue(r, v1alpha1.ConditionStalled) && stalled.Reason == v1alpha1.ReasonSetAside && r.Status.Worker != ""
+		return isTrue(r, v1alpha1.ConditionStalled) && stalled.Reason == v1alpha1.ReasonSetAside && r.Status.Execution.Worker != ""
 	})
 	t.Logf("set aside after %s: %+v", time.Since(began).Round(time.Second), *aside.Status.Losses)
 	if runpolicy.CarriedOn(aside) || !strings.Contains(aside.Status.Message, `"suspend":true`) {
-		t.Errorf("the worker %q carries it on: %s", aside.Status.Worker, aside.Status.Message)
+		t.Errorf("the worker %q carries it on: %s", aside.Status.Execution.Worker, aside.Status.Message)
 	}
 	wantAKilledManager(t)
 	for _, run := range c.runs[1:] {

@@ -106,7 +106,7 @@ func toolServer(t *testing.T, run *v1alpha1.MotorRun) *toolclient.Client {
 	cert, err := toolclient.ClientCertificate(key.(*ecdsa.PrivateKey))
 	must(t, err)
 	c, err := toolclient.New(toolclient.Config{
-		Address: net.JoinHostPort(run.Status.Sandbox.PodIP, strconv.Itoa(toolapi.Port)), PodUID: run.Status.Sandbox.PodUID, ClientCert: cert, Epoch: run.Status.Epoch,
+		Address: net.JoinHostPort(run.Status.Sandbox.PodIP, strconv.Itoa(toolapi.Port)), PodUID: run.Status.Sandbox.PodUID, ClientCert: cert, Epoch: run.Status.Execution.Epoch,
 	})
 	must(t, err)
 	t.Cleanup(c.Close)

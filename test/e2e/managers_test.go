@@ -204,7 +204,7 @@ func killManager(t *testing.T, pod *corev1.Pod) {
 
 // isOn reports whether the manager in that Pod carries the run on. A worker is a process; it is named after its Pod.
 func isOn(run *v1alpha1.MotorRun, pod *corev1.Pod) bool {
-	return strings.HasPrefix(run.Status.Worker, pod.Name+"-")
+	return strings.HasPrefix(run.Status.Execution.Worker, pod.Name+"-")
 }
 
 // otherManager returns a Pod of the managers that does not lead them.

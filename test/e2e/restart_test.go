@@ -55,12 +55,12 @@ func TestRunsSurviveAManagerThatIsTakenAway(t *testing.T) {
 			must(t, err)
 			moved := s.on(pod)
 			if len(moved) == 0 {
-				t.Fatalf("none of two runs was given to %s: they are with %s and %s", pod.Name, s.acting.Status.Worker, s.thinking.Status.Worker)
+				t.Fatalf("none of two runs was given to %s: they are with %s and %s", pod.Name, s.acting.Status.Execution.Worker, s.thinking.Status.Execution.Worker)
 			}
 			tt.take(t, pod)
 			taken := time.Now()
 			for _, run := range moved {
-				awaitRun(t, run, soon, "another worker", func(r *v1alpha1.MotorRun) bool { return r.Status.Epoch > run.Status.Epoch })
+				awaitRun(t, run, soon, "another worker", func(r *v1alpha1.MotorRun) bool { return r.Status.Execution.Epoch > run.Status.Execution.Epoch })
 				took := time.Since(taken)
 				t.Logf("%s went on elsewhere %s after its manager was taken away", run.Name, took.Round(100*time.Millisecond))
 				if took > tt.within {
@@ -136,8 +136,8 @@ func wantSurvived(t *testing.T, before, after *v1alpha1.MotorRun, gone *corev1.P
 	}
 	was, is := before.Status, after.Status
 	moved := gone == nil || isOn(before, gone)
-	if moved != (is.Epoch > was.Epoch) || moved != (is.Worker != was.Worker) {
-		t.Errorf("%s: worker %s in epoch %d after %s in epoch %d", script, is.Worker, is.Epoch, was.Worker, was.Epoch)
+	if moved != (is.Execution.Epoch > was.Execution.Epoch) || moved != (is.Execution.Worker != was.Execution.Worker) {
+		t.Errorf("%s: worker %s in epoch %d after %s in epoch %d", script, is.Execution.Worker, is.Execution.Epoch, was.Execution.Worker, was.Execution.Epoch)
 	}
 	if is.Sandbox.PodUID != was.Sandbox.PodUID || len(is.Attempts) != 1 {
 		t.Errorf("%s: the run went on in another sandbox or attempt: %+v", script, is.Attempts)

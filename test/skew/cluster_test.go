@@ -239,7 +239,7 @@ func (c *cluster) await(t *testing.T, what string, run *v1alpha1.MotorRun, is fu
 	t.Helper()
 	poll(t, what, func() string {
 		st := run.Status
-		return fmt.Sprintf("the run is %s: %s; worker %s, epoch %d, attempts %+v", st.Phase, st.Message, st.Worker, st.Epoch, st.Attempts)
+		return fmt.Sprintf("the run is %s: %s; worker %s, epoch %d, attempts %+v", st.Phase, st.Message, st.Execution.Worker, st.Execution.Epoch, st.Attempts)
 	}, func() bool {
 		if err := c.admin.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
 			t.Fatal(err)

@@ -52,11 +52,11 @@ func (c *cluster) move(t *testing.T, m move) {
 		return func() bool { k.look(); return is() }
 	}
 	c.await(t, "the call in the middle", run, with(func() bool { return k.has("begun") }))
-	epoch := run.Status.Epoch
+	epoch := run.Status.Execution.Epoch
 	_ = stop()
 	c.policies(t, m.second)
 	c.startManager(t, m.second)
-	c.await(t, "the second manager", run, with(func() bool { return run.Status.Epoch > epoch }))
+	c.await(t, "the second manager", run, with(func() bool { return run.Status.Execution.Epoch > epoch }))
 	k.give("go")
 	c.await(t, "the end", run, with(func() bool { return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFinished) }))
 

@@ -84,7 +84,7 @@ func (l *LostRuns) enqueue(ctx context.Context, queue workqueue.TypedRateLimitin
 	}
 	for i := range runs.Items {
 		run := &runs.Items[i]
-		if pass.IsAccepted(run) && !pass.IsFinished(run) && !runpolicy.Lives(run.Status.Worker, live) {
+		if pass.IsAccepted(run) && !pass.IsFinished(run) && !runpolicy.Lives(run.Status.Execution.Worker, live) {
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 		}
 	}

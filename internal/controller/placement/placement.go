@@ -47,12 +47,12 @@ func (p *Placer) Place(ctx context.Context, s *pass.Run) (bool, error) {
 	st := &s.Run.Status
 	live := p.Workers.Live()
 	p.noteLoss(s, live)
-	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Worker, live) && p.onTrial(s) {
+	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Execution.Worker, live) && p.onTrial(s) {
 		return true, nil
 	}
 	live = p.beside(ctx, s, live)
 	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && p.mayTry(ctx, s)
-	if !trial && runpolicy.Lives(st.Worker, live) && st.Epoch >= s.Progress.Epoch {
+	if !trial && runpolicy.Lives(st.Execution.Worker, live) && st.Execution.Epoch >= s.Progress.Epoch {
 		return true, nil
 	}
 	worker, err := p.choose(ctx, s.Run, live)
@@ -66,9 +66,9 @@ func (p *Placer) Place(ctx context.Context, s *pass.Run) (bool, error) {
 		}
 		return false, nil
 	}
-	st.Worker = worker
+	st.Execution.Worker = worker
 	// A status that was restored or edited can be behind the journal, which refuses a lower epoch for ever.
-	st.Epoch = max(st.Epoch, s.Progress.Epoch) + 1
+	st.Execution.Epoch = max(st.Execution.Epoch, s.Progress.Epoch) + 1
 	if trial {
 		runpolicy.BeginTrial(st, s.Now)
 		return p.onTrial(s), nil
@@ -95,9 +95,9 @@ func (p *Placer) choose(ctx context.Context, run *v1alpha1.MotorRun, live []runp
 	if err != nil {
 		return "", err
 	}
-	worker := runpolicy.Place(run.Status.Worker, live, load)
+	worker := runpolicy.Place(run.Status.Execution.Worker, live, load)
 	if worker != "" {
-		p.State.placed.made[run.UID] = placement{worker, run.Status.Epoch + 1}
+		p.State.placed.made[run.UID] = placement{worker, run.Status.Execution.Epoch + 1}
 	}
 	return worker, nil
 }
@@ -114,8 +114,8 @@ func (p *Placer) load(ctx context.Context) (map[string]int, error) {
 		if pass.IsFinished(run) || !run.DeletionTimestamp.IsZero() {
 			continue
 		}
-		worker := run.Status.Worker
-		if made, ok := p.State.placed.made[run.UID]; ok && made.epoch > run.Status.Epoch {
+		worker := run.Status.Execution.Worker
+		if made, ok := p.State.placed.made[run.UID]; ok && made.epoch > run.Status.Execution.Epoch {
 			pending[run.UID] = made
 			worker = made.worker
 		}

@@ -94,20 +94,20 @@ func (p *Placer) noteLoss(s *pass.Run, live []runpolicy.Worker) {
 	t := &p.State.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if st.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Worker, live) && runpolicy.CarriedOn(s.Run) && p.Workers.Lost(st.Worker) {
-		if alone := runpolicy.IsAlone(st); alone || st.Worker != t.worker {
+	if st.Execution.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Execution.Worker, live) && runpolicy.CarriedOn(s.Run) && p.Workers.Lost(st.Execution.Worker) {
+		if alone := runpolicy.IsAlone(st); alone || st.Execution.Worker != t.worker {
 			runpolicy.NoteLoss(st, s.Now)
 			if runpolicy.IsSetAside(st) {
 				t.explained = s.Now
 			}
 		}
 		// It is counted once, however long the run waits for the next worker.
-		st.Worker = ""
+		st.Execution.Worker = ""
 	}
 	if runpolicy.IsSuspect(st) && !runpolicy.IsSetAside(st) && !runpolicy.IsAlone(st) && !st.Losses.LastLossTime.After(t.explained) {
 		st.Losses = nil
 	}
-	if t.uid == s.Run.UID && !runpolicy.IsAlone(st) && (st.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
+	if t.uid == s.Run.UID && !runpolicy.IsAlone(st) && (st.Execution.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
 		t.end(s.Now, p.pause())
 	}
 }
@@ -145,7 +145,7 @@ func (p *Placer) onTrial(s *pass.Run) bool {
 		return false
 	}
 	if t.uid == "" || t.uid == s.Run.UID {
-		t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.Run), s.Run.UID, st.Epoch, st.Worker
+		t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.Run), s.Run.UID, st.Execution.Epoch, st.Execution.Worker
 	}
 	s.Wake(end)
 	return true
@@ -161,7 +161,7 @@ func (p *Placer) current(ctx context.Context, now time.Time) (worker string, uid
 	err := p.Get(ctx, t.run, run)
 	// The cache may be behind the write that began the trial.
 	isOver := err == nil && (run.UID != t.uid || pass.IsFinished(run) || !runpolicy.HasWork(run) ||
-		run.Status.Epoch >= t.epoch && !runpolicy.IsAlone(&run.Status) || outlived(run, now))
+		run.Status.Execution.Epoch >= t.epoch && !runpolicy.IsAlone(&run.Status) || outlived(run, now))
 	if isOver || client.IgnoreNotFound(err) == nil && err != nil {
 		t.worker = ""
 		t.end(now, p.pause())
@@ -182,11 +182,11 @@ func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worke
 	defer p.State.trials.mu.Unlock()
 	st := &s.Run.Status
 	worker, uid := p.current(ctx, s.Now)
-	if worker == "" || uid == s.Run.UID || runpolicy.Held(st) || worker == st.Worker && !runpolicy.CarriedOn(s.Run) {
+	if worker == "" || uid == s.Run.UID || runpolicy.Held(st) || worker == st.Execution.Worker && !runpolicy.CarriedOn(s.Run) {
 		return live
 	}
-	if worker == st.Worker {
-		st.Worker = ""
+	if worker == st.Execution.Worker {
+		st.Execution.Worker = ""
 	}
 	others := slices.DeleteFunc(slices.Clone(live), func(w runpolicy.Worker) bool { return w.ID == worker })
 	if len(others) == 0 && len(live) > 0 {
@@ -227,7 +227,7 @@ func (p *Placer) mayTry(ctx context.Context, s *pass.Run) bool {
 	if uid == "" {
 		t.began, t.results = s.Now, s.Progress.ToolCalls
 	}
-	t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.Run), s.Run.UID, max(st.Epoch, s.Progress.Epoch)+1, ""
+	t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.Run), s.Run.UID, max(st.Execution.Epoch, s.Progress.Epoch)+1, ""
 	return true
 }
 
@@ -263,7 +263,7 @@ func (p *Placer) BesideTrial(ctx context.Context, o client.Object) []reconcile.R
 	for i := range runs.Items {
 		run := &runs.Items[i]
 		if run.UID != tried.UID && pass.IsAccepted(run) && !pass.IsFinished(run) &&
-			(run.Status.Worker == "" || run.Status.Worker == tried.Status.Worker || runpolicy.AwaitsTrial(&run.Status)) {
+			(run.Status.Execution.Worker == "" || run.Status.Execution.Worker == tried.Status.Execution.Worker || runpolicy.AwaitsTrial(&run.Status)) {
 			list = append(list, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 		}
 	}

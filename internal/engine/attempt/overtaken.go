@@ -18,7 +18,7 @@ import (
 )
 
 // A sandbox refuses every epoch below the highest one that it has served. Usually that one is of a worker that was assigned the run later.
-// It can also date from a time that the cluster's records have lost: etcd was restored, or status.epoch was lowered by hand. Then no new epoch
+// It can also date from a time that the cluster's records have lost: etcd was restored, or status.execution.epoch was lowered by hand. Then no new epoch
 // reaches that of the sandbox, so the run would stand still until its timeout.
 //
 // The leader records an epoch before any worker uses it. So a worker that was overtaken finds the later epoch when it reads from the API
@@ -131,9 +131,9 @@ func (r *overtaking) lost() error {
 	return &motorloop.Failure{
 		Category: motorloop.InfraFailure,
 		Reason:   motorloop.ReasonSandboxLost,
-		Message: fmt.Sprintf("The sandbox in Pod %s has served a later epoch of the run than %d, which status.epoch and the journal have, "+
+		Message: fmt.Sprintf("The sandbox in Pod %s has served a later epoch of the run than %d, which status.execution.epoch and the journal have, "+
 			"while the worker %s holds its Lease: the records of the run are older than its sandbox, as after a restore of etcd or a change of "+
-			"status.epoch by hand. The sandbox is given up. What it did after the last recorded step is in no record: find out what that was "+
+			"status.execution.epoch by hand. The sandbox is given up. What it did after the last recorded step is in no record: find out what that was "+
 			"outside of the sandbox before it is done again.", r.Env.Run.Status.Sandbox.PodName, r.Env.Claim.Epoch, r.Env.Claim.Worker),
 		Retryable: true,
 	}

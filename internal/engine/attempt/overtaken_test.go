@@ -51,13 +51,13 @@ type overtakenRig struct {
 func newOvertakenRig(t *testing.T) *overtakenRig {
 	t.Helper()
 	run := enginetest.ReadyRun()
-	run.UID, run.Status.Epoch, run.Status.Sandbox.PodName = "run-uid", 3, "run-motor-sandbox"
+	run.UID, run.Status.Execution.Epoch, run.Status.Sandbox.PodName = "run-uid", 3, "run-motor-sandbox"
 	r := &overtakenRig{t: t, lease: &renewedLease{renewals: 1}}
 	r.api = fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(run, enginetest.Step(run, 1, 2)).WithStatusSubresource(run).Build()
 	env := enginetest.Env(t, r.api, run, time.Now)
 	env.Lease = r.lease
 	carries := func(live *v1alpha1.MotorRun) bool {
-		return !r.stopped && live.Status.Worker == run.Status.Worker && live.Status.Epoch == 3 && live.Status.Sandbox.PodUID == "pod"
+		return !r.stopped && live.Status.Execution.Worker == run.Status.Execution.Worker && live.Status.Execution.Epoch == 3 && live.Status.Sandbox.PodUID == "pod"
 	}
 	r.overtaking = &overtaking{
 		Attempt: &Attempt{Host: &Host{Lease: r.lease}, Env: env, Carries: carries}, hello: r.refuse(func() {}),
@@ -100,7 +100,9 @@ func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	away, served := errors.New("the sandbox is away"), errors.New("serves it now")
 	giveAway := func(r *overtakenRig) func() {
-		return func() { r.change(func(st *v1alpha1.MotorRunStatus) { st.Worker, st.Epoch = "worker-2", 4 }) }
+		return func() {
+			r.change(func(st *v1alpha1.MotorRunStatus) { st.Execution.Worker, st.Execution.Epoch = "worker-2", 4 })
+		}
 	}
 	for name, tt := range map[string]struct {
 		given func(*overtakenRig)
@@ -116,8 +118,10 @@ func TestOvertaken(t *testing.T) {
 			time.AfterFunc(time.Second, func() { r.lease.Lose(true) })
 		}, runenv.ErrNoLease, 0},
 		"another worker has the run":        {func(r *overtakenRig) { giveAway(r)() }, motorloop.ErrStale, 0},
-		"the run is its own, a later epoch": {func(r *overtakenRig) { r.change(func(st *v1alpha1.MotorRunStatus) { st.Epoch = 4 }) }, motorloop.ErrStale, 0},
-		"another worker, the same epoch":    {func(r *overtakenRig) { r.change(func(st *v1alpha1.MotorRunStatus) { st.Worker = "worker-2" }) }, motorloop.ErrStale, 0},
+		"the run is its own, a later epoch": {func(r *overtakenRig) { r.change(func(st *v1alpha1.MotorRunStatus) { st.Execution.Epoch = 4 }) }, motorloop.ErrStale, 0},
+		"another worker, the same epoch": {func(r *overtakenRig) {
+			r.change(func(st *v1alpha1.MotorRunStatus) { st.Execution.Worker = "worker-2" })
+		}, motorloop.ErrStale, 0},
 		"the sandbox is another one": {func(r *overtakenRig) {
 			r.change(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.PodUID = "another" })
 		}, motorloop.ErrStale, 0},

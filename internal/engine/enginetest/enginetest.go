@@ -88,7 +88,7 @@ func ReadyRun() *v1alpha1.MotorRun {
 	run.Namespace, run.Name, run.UID = "ns", "run", "nsrun"
 	run.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600}
-	run.Status.Worker = "worker-1"
+	run.Status.Execution.Worker = "worker-1"
 	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}}
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.1"}
 	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue}}
@@ -123,7 +123,7 @@ func Env(t testing.TB, c client.Client, run *v1alpha1.MotorRun, now func() time.
 	t.Helper()
 	e := &runenv.Env{
 		Client: c, Live: c, Lease: &Lease{}, Clock: runenv.Clock{Now: now}, Limits: &runenv.Limits{}, Run: run,
-		Claim: journal.Claim{Epoch: max(1, run.Status.Epoch), Worker: "worker-1"}, Known: &redacting.Secrets{}, Absence: &runenv.Absence{}, Log: slog.New(slog.DiscardHandler),
+		Claim: journal.Claim{Epoch: max(1, run.Status.Execution.Epoch), Worker: "worker-1"}, Known: &redacting.Secrets{}, Absence: &runenv.Absence{}, Log: slog.New(slog.DiscardHandler),
 	}
 	var err error
 	if e.Entries, err = journal.Load(t.Context(), c, c, run, 0, e.Claim, now); err != nil {
