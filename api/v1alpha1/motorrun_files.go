@@ -132,8 +132,8 @@ type Artifact struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	SHA256 string `json:"sha256,omitempty"`
-	// provenance is web if the content may come from there.
-	// +kubebuilder:validation:Enum=web;internal
+	// provenance is Web if the content may come from the web.
+	// +kubebuilder:validation:Enum=Web;Internal
 	// +optional
 	Provenance string `json:"provenance,omitempty"`
 	// configMapName in this namespace whose key "content" has it: text in data, other content in binaryData.

@@ -342,8 +342,8 @@ type ToolResult struct {
 	// retryable says that the same call may succeed when it is made again.
 	// +optional
 	Retryable bool `json:"retryable,omitempty"`
-	// provenance is where the output comes from: what is web is never believed.
-	// +kubebuilder:validation:Enum=user;web;internal
+	// provenance is where the output comes from: an output that is Web is not trusted.
+	// +kubebuilder:validation:Enum=User;Web;Internal
 	// +required
 	Provenance string `json:"provenance"`
 	// durationMilliseconds is how long the call took, in milliseconds.

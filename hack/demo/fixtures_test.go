@@ -74,7 +74,7 @@ type call struct {
 }
 
 func ok(output string) *v1alpha1.ToolResult {
-	return &v1alpha1.ToolResult{OK: true, Output: output, Provenance: "internal", DurationMilliseconds: 3}
+	return &v1alpha1.ToolResult{OK: true, Output: output, Provenance: "Internal", DurationMilliseconds: 3}
 }
 
 func step(index int32, calls ...call) v1alpha1.MotorStep {

@@ -51,7 +51,7 @@ func testStep(attempt, n int32, change ...func(*v1alpha1.MotorStep)) *v1alpha1.M
 		},
 		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: attempt, Index: n, Epoch: 1, Content: fmt.Sprintf("thought %d", n)},
 		Status: v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled, Results: []v1alpha1.ToolResult{
-			{CallID: "c", OK: true, Output: "line one\nline two\t{\"digest\":\"sha256:no\"}\x1b[0m", Provenance: "internal"},
+			{CallID: "c", OK: true, Output: "line one\nline two\t{\"digest\":\"sha256:no\"}\x1b[0m", Provenance: "Internal"},
 		}},
 	}
 	for _, c := range change {

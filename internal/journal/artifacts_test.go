@@ -69,7 +69,7 @@ func TestAClosedStepStays(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	kept, collected := &v1alpha1.ArtifactList{Omitted: 1}, &v1alpha1.ArtifactList{Omitted: 2}
-	done := []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true, Provenance: "internal"}}
+	done := []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true, Provenance: "Internal"}}
 	for name, tt := range map[string]struct {
 		status    v1alpha1.MotorStepStatus
 		closing   Closing

@@ -64,7 +64,7 @@ func TestTurnsAreBounded(t *testing.T) {
 					a.Calls[0] = bash(strings.Repeat("y", 90<<10))
 				}
 				behave := func(toolapi.Call) toolapi.Result {
-					return toolapi.Result{Output: strings.Repeat(char, 256<<10), ErrorCode: "a b", Provenance: "user", OutputFile: strings.Repeat("f", 5000)}
+					return toolapi.Result{Output: strings.Repeat(char, 256<<10), ErrorCode: "a b", Provenance: "User", OutputFile: strings.Repeat("f", 5000)}
 				}
 				w := newWorld(t, Config{}, behave, a, says("done"))
 				mustRun(t, w, nil)

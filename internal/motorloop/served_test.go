@@ -269,9 +269,9 @@ func TestWebWithDomains(t *testing.T) {
 		for _, res := range w.journal.load()[0].Results {
 			got = append(got, string(res.Provenance))
 		}
-		want := "[internal internal internal internal internal internal]"
+		want := "[Internal Internal Internal Internal Internal Internal]"
 		if tt.domains != nil || tt.tainted {
-			want = "[web web web web internal internal]"
+			want = "[Web Web Web Web Internal Internal]"
 		}
 		if fmt.Sprint(got) != want {
 			t.Errorf("%s: %v", name, got)

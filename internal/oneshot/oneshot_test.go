@@ -49,7 +49,7 @@ func TestRefuse(t *testing.T) {
 				}
 				return
 			}
-			if r == nil || r.OK || r.ErrorCode != "execution_blocked" || r.Provenance != "internal" {
+			if r == nil || r.OK || r.ErrorCode != "execution_blocked" || r.Provenance != "Internal" {
 				t.Fatalf("got %+v", r)
 			}
 			o := Read(r.OK, r.ErrorCode, r.Output)

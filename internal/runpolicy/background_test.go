@@ -21,7 +21,7 @@ func programSteps(attempt int32, turns int, p v1alpha1.StepProgram) []v1alpha1.M
 		s := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: attempt, Index: int32(i) + 1, ToolCalls: []v1alpha1.ToolCall{
 			{ID: id, Tool: toolapi.ToolBash, Arguments: `{"command":"./deploy","background":true,"idempotencyKey":"k"}`},
 		}}}
-		s.Status.Results = []v1alpha1.ToolResult{{CallID: id, OK: true, Provenance: "internal"}}
+		s.Status.Results = []v1alpha1.ToolResult{{CallID: id, OK: true, Provenance: "Internal"}}
 		steps = append(steps, s)
 	}
 	steps[0].Status.Background = []v1alpha1.StepProgram{p}

@@ -120,7 +120,7 @@ func fullArtifacts() *v1alpha1.ArtifactList {
 		if i%3 == 0 {
 			a.Skipped, a.Message = v1alpha1.SkippedUnreadable, strings.Repeat("\"", 256)
 		} else {
-			a.MediaType, a.SHA256, a.Provenance = "application/octet-stream", strings.Repeat("0", 64), "internal"
+			a.MediaType, a.SHA256, a.Provenance = "application/octet-stream", strings.Repeat("0", 64), "Internal"
 			a.ConfigMapName = strings.Repeat("r", 48) + "-artifact-" + strings.Repeat("0", 20)
 		}
 		list.Files = append(list.Files, a)

@@ -39,7 +39,7 @@ const (
 	Port = 8443
 	// HeaderEpoch carries the decimal epoch of the sender's claim on the run.
 	HeaderEpoch = "Motor-Epoch"
-	// HeaderProvenance marks an input file, with the value web, as coming from there.
+	// HeaderProvenance marks an input file, with the value Web, as coming from the web.
 	HeaderProvenance = "Motor-Provenance"
 	// HeaderExecutable marks an input file, with the value true, as a program.
 	HeaderExecutable = "Motor-Executable"
@@ -138,9 +138,9 @@ type Result struct {
 type Provenance string
 
 const (
-	ProvenanceUser     Provenance = "user"
-	ProvenanceWeb      Provenance = "web"
-	ProvenanceInternal Provenance = "internal"
+	ProvenanceUser     Provenance = "User"
+	ProvenanceWeb      Provenance = "Web"
+	ProvenanceInternal Provenance = "Internal"
 )
 
 // ExitPrefix begins the error code of a program that ended with another status than 0: "exit_N".

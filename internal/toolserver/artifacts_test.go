@@ -97,7 +97,7 @@ func TestArtifactsOfAHostileWorkspace(t *testing.T) {
 	}
 	want := toolapi.Artifacts{
 		Files: []toolapi.ArtifactFile{
-			{Path: "artifacts/a.txt", Size: 4, MediaType: "text/plain", SHA256: sumOf("one\n"), Provenance: "internal"},
+			{Path: "artifacts/a.txt", Size: 4, MediaType: "text/plain", SHA256: sumOf("one\n"), Provenance: "Internal"},
 			odd("artifacts/a\uFFFDb", toolapi.ProblemUnreadable),
 			odd("artifacts/cafe\uFFFD", toolapi.ProblemUnreadable),
 			odd("artifacts/link", toolapi.ProblemNotRegular),
@@ -105,14 +105,14 @@ func TestArtifactsOfAHostileWorkspace(t *testing.T) {
 			odd("artifacts/loop", toolapi.ProblemNotRegular),
 			odd("artifacts/pipe", toolapi.ProblemNotRegular),
 			odd("artifacts/socket", toolapi.ProblemNotRegular),
-			{Path: "artifacts/sparse", Size: 10 << 30, Provenance: "internal", Problem: toolapi.ProblemTooLarge},
-			{Path: "artifacts/sub/empty", MediaType: "text/plain; charset=utf-8", SHA256: sumOf(""), Provenance: "internal"},
-			{Path: "artifacts/sub/picture.dat", Size: 8, MediaType: "image/png", SHA256: sumOf("\x89PNG\r\n\x1a\n"), Provenance: "internal"},
+			{Path: "artifacts/sparse", Size: 10 << 30, Provenance: "Internal", Problem: toolapi.ProblemTooLarge},
+			{Path: "artifacts/sub/empty", MediaType: "text/plain; charset=utf-8", SHA256: sumOf(""), Provenance: "Internal"},
+			{Path: "artifacts/sub/picture.dat", Size: 8, MediaType: "image/png", SHA256: sumOf("\x89PNG\r\n\x1a\n"), Provenance: "Internal"},
 			odd("artifacts/\uFFFDgpj.exe", toolapi.ProblemUnreadable),
 			odd("folder.txt", toolapi.ProblemNotRegular),
 			odd("gone.txt", toolapi.ProblemUnreadable),
 			odd("replaced.txt", toolapi.ProblemNotRegular),
-			{Path: "saved.csv", Size: 4, MediaType: "text/csv", SHA256: sumOf("a,b\n"), Provenance: "internal"},
+			{Path: "saved.csv", Size: 4, MediaType: "text/csv", SHA256: sumOf("a,b\n"), Provenance: "Internal"},
 		},
 		// The two names that differ only in characters that cannot be displayed.
 		Omitted: 1,

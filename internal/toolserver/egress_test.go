@@ -198,7 +198,7 @@ func TestWebInASandboxWithAWayOut(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	const without, with = "internal internal internal internal internal internal internal", "web web web web internal web internal"
+	const without, with = "Internal Internal Internal Internal Internal Internal Internal", "Web Web Web Web Internal Web Internal"
 	if got := provenances(); got != without {
 		t.Errorf("without a way out: %s", got)
 	}

@@ -108,11 +108,11 @@ func TestMisfitsQuoteTheFile(t *testing.T) {
 
 func TestProvenanceOfAnInputIsChecked(t *testing.T) {
 	s := newSandbox(t)
-	for value, ok := range map[string]bool{"user": false, "Web": false, "internal": false, "": true, "web": true} {
+	for value, ok := range map[string]bool{"User": false, "web": false, "Internal": false, "": true, "Web": true} {
 		r := httptest.NewRequest(http.MethodPut, toolapi.PathFiles+"a", nil)
 		r.Header.Set(toolapi.HeaderProvenance, value)
 		err := s.server.takeProvenance(&request.Request{Request: r})
-		if (err == nil) != ok || s.server.taint.Marked() != (value == "web") {
+		if (err == nil) != ok || s.server.taint.Marked() != (value == "Web") {
 			t.Errorf("%q: %v, marked %t", value, err, s.server.taint.Marked())
 		}
 		if s.server.taint, err = wayout.OpenTaint(t.TempDir()); err != nil {

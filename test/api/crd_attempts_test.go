@@ -196,7 +196,7 @@ func TestStatusKeepsEveryField(t *testing.T) {
 	want := v1alpha1.MotorStepStatus{
 		Phase:   v1alpha1.StepOutcomeUnknown,
 		Unknown: []v1alpha1.UnknownExecution{{Execution: "c", CallID: "c", DetectionTime: now, Policy: "Person"}, {Execution: "c-r1", CallID: "c", DetectionTime: now, Policy: "Redo"}},
-		Results: []v1alpha1.ToolResult{{CallID: "c", Provenance: "user", ErrorCode: "skipped", WaitedMilliseconds: 5}},
+		Results: []v1alpha1.ToolResult{{CallID: "c", Provenance: "User", ErrorCode: "skipped", WaitedMilliseconds: 5}},
 	}
 	stepBase := step.DeepCopy()
 	step.Status = want

@@ -98,7 +98,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				t.Errorf("the recorded reason is %q", a[0].Reason)
 			}
 			res := resultIn(t, st.Results, 1)
-			if says := strings.Contains(res.Output, "The person says: it is Friday"); says != (tt.outcome == v1alpha1.AskDenied) || says != (res.Provenance == "user") {
+			if says := strings.Contains(res.Output, "The person says: it is Friday"); says != (tt.outcome == v1alpha1.AskDenied) || says != (res.Provenance == "User") {
 				t.Errorf("the result is %+v", res)
 			}
 			if asked := r.model.asked.Load(); asked != 2 {

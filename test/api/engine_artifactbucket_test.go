@@ -58,8 +58,8 @@ func (r *engineRig) inBucket(store runenv.Bucket, content, provenance string) {
 func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ provenance, want string }{
-		"its own":    {"internal", "internal"},
-		"of the web": {"web", "web"},
+		"its own":    {"Internal", "Internal"},
+		"of the web": {"Web", "Web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, _ := fileBucket(t)
@@ -97,7 +97,7 @@ func TestEngineRefusesOtherContentsOfTheBucket(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, _ := fileBucket(t)
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, wantsArtifact("a"))
-			r.inBucket(store, content, "internal")
+			r.inBucket(store, content, "Internal")
 			var looked atomic.Int32
 			r.startEngineWith("worker-1", func(e *engine.Engine) {
 				e.Artifacts, e.Live = store, readsOf{e.Live, "earlier", &looked}

@@ -48,9 +48,9 @@ func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 	const content = "from before\n\x00\xff"
 	readIt := &stubModel{answers: []motorloop.Answer{says("", bashCall("cp in.txt artifacts.txt; cat in.txt"), call("save_artifact", `{"path":"artifacts.txt"}`)), says("done")}}
 	for name, tt := range map[string]struct{ provenance, want string }{
-		"its own":        {"internal", "internal"},
-		"of the web":     {"web", "web"},
-		"of nobody know": {"", "web"},
+		"its own":        {"Internal", "Internal"},
+		"of the web":     {"Web", "Web"},
+		"of nobody know": {"", "Web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: readIt.answers}, wantsArtifact("a/b.bin"), withSaveArtifact)
@@ -79,7 +79,7 @@ func TestEngineGivesArtifactsOfTheBucket(t *testing.T) {
 		return err
 	}))
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, wantsArtifact("a"))
-	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: hexSum(content), ObjectKey: "k/1", Provenance: "internal"})
+	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: hexSum(content), ObjectKey: "k/1", Provenance: "Internal"})
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = store })
 	r.steps(journalEnded)
 	if got, err := os.ReadFile(filepath.Join(r.workspace, "in.txt")); err != nil || string(got) != content {
@@ -89,7 +89,7 @@ func TestEngineGivesArtifactsOfTheBucket(t *testing.T) {
 
 func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	good := v1alpha1.Artifact{Path: "a", Size: 1, SHA256: hexSum("x"), ConfigMapName: "x", Provenance: "internal"}
+	good := v1alpha1.Artifact{Path: "a", Size: 1, SHA256: hexSum("x"), ConfigMapName: "x", Provenance: "Internal"}
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.Artifact)
 		want   string

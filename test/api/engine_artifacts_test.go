@@ -120,7 +120,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	r.wantKept(list, "artifacts/one.txt=two\n", "artifacts/sub/same.md=same\n", "result.csv=extra\n")
 	same := func(a v1alpha1.Artifact) bool { return a.Path == "artifacts/sub/same.md" }
 	was, is := atPause.Files[slices.IndexFunc(atPause.Files, same)], list.Files[slices.IndexFunc(list.Files, same)]
-	if was != is || is.MediaType != "text/markdown" || is.Provenance != "internal" {
+	if was != is || is.MediaType != "text/markdown" || is.Provenance != "Internal" {
 		t.Errorf("what did not change was %+v and is %+v", was, is)
 	}
 }

@@ -64,7 +64,7 @@ func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
 	must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(r.pending().ID, v1alpha1.DecisionDeny, ""), "use the mirror")))
 	r.inEffect()
 	res := resultAt(t, r.ended(1), 0, 0)
-	if res.OK || res.ErrorCode != toolapi.CodeDomainDenied || res.Provenance != "user" || res.Output != "the person said no: go on without example.org, and do not ask for it again\nThe person says: use the mirror" {
+	if res.OK || res.ErrorCode != toolapi.CodeDomainDenied || res.Provenance != "User" || res.Output != "the person said no: go on without example.org, and do not ask for it again\nThe person says: use the mirror" {
 		t.Errorf("the request's result is %+v", res)
 	}
 }

@@ -64,7 +64,7 @@ func TestEngineSearches(t *testing.T) {
 	for _, res := range steps[0].Status.Results {
 		got = append(got, fmt.Sprintf("%t %s %s", res.OK, res.Provenance, res.Output))
 	}
-	want := []string{"true web 1. About cortex\n   https://example.org/\n   key <credential:search-api-key>\n", "true web notes\n"}
+	want := []string{"true Web 1. About cortex\n   https://example.org/\n   key <credential:search-api-key>\n", "true Web notes\n"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -63,7 +63,7 @@ func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
 	respond(r.ctx, t, r.run, pending.ID, "blue")
 
 	steps := r.ended(1)
-	if res := steps[0].Status.Results; len(res) != 1 || res[0].Output != "The person replied: blue" || res[0].Provenance != "user" {
+	if res := steps[0].Status.Results; len(res) != 1 || res[0].Output != "The person replied: blue" || res[0].Provenance != "User" {
 		t.Errorf("the question's result is %+v", res)
 	}
 	if asked := r.model.asked.Load(); asked != 2 {

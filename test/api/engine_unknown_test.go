@@ -57,11 +57,11 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 		effects  string
 		result   v1alpha1.ToolResult
 	}{
-		"made again":      {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
-		"it was done":     {v1alpha1.DecisionDone, "effect\n", v1alpha1.ToolResult{OK: true, Provenance: "user"}},
-		"left out":        {v1alpha1.DecisionSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user"}},
-		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user", Output: "The file is there, use it."}},
-		"by a new holder": {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
+		"made again":      {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "Internal"}},
+		"it was done":     {v1alpha1.DecisionDone, "effect\n", v1alpha1.ToolResult{OK: true, Provenance: "User"}},
+		"left out":        {v1alpha1.DecisionSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "User"}},
+		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "User", Output: "The file is there, use it."}},
+		"by a new holder": {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "Internal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{

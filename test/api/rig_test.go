@@ -251,7 +251,7 @@ func (r *rig) asked(index int32, arguments string) string {
 func (r *rig) used(answer string) {
 	r.t.Helper()
 	res := okResult(answer, 0)
-	res.Provenance = "user"
+	res.Provenance = "User"
 	r.closed(motorloop.AskAnswered, "", res)
 }
 

@@ -99,7 +99,7 @@ func TestSampleMCP(t *testing.T) {
 		t.Errorf("summary %q", got)
 	}
 	journal := wantWholeJournal(t, done)
-	if r := journal[0].Status.Results[0]; r.Provenance != "web" {
+	if r := journal[0].Status.Results[0]; r.Provenance != "Web" {
 		t.Errorf("the result of an MCP server counts as %s", r.Provenance)
 	}
 	if pins := journal[0].Spec.Sandbox.MCP; len(pins) != 1 || pins[0].Server != "units" || !strings.HasPrefix(pins[0].Digest, "sha256:") {

@@ -91,7 +91,7 @@ func TestWhatIsKeptIsListed(t *testing.T) {
 		kept := 0
 		for i := range toolapi.MaxArtifacts {
 			art := v1alpha1.Artifact{
-				Path: fmt.Sprintf(path, i), Size: 1, SHA256: strings.Repeat("0", 64), MediaType: "text/plain; charset=utf-8", Provenance: "internal",
+				Path: fmt.Sprintf(path, i), Size: 1, SHA256: strings.Repeat("0", 64), MediaType: "text/plain; charset=utf-8", Provenance: "Internal",
 			}
 			art.ConfigMapName = artifactName(run, &art)
 			if room.lists(&art) {

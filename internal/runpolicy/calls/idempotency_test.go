@@ -54,8 +54,8 @@ func TestAlreadyDone(t *testing.T) {
 	const push = `{"command":"git push"}`
 	run := plainRun(v1alpha1.ApprovalNever, "example.org")
 	asking := ruledRun(v1alpha1.ApprovalNever, "example.org")
-	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed", OutputFile: ".motor/output/x", Provenance: "web"})
-	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})
+	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed", OutputFile: ".motor/output/x", Provenance: "Web"})
+	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "Internal"})
 	maybe := func(id string) *toolapi.Result {
 		return &toolapi.Result{
 			ErrorCode: "outcome_unknown",
@@ -108,9 +108,9 @@ func TestAlreadyDoneByKey(t *testing.T) {
 	with := func(command, key string) string {
 		return fmt.Sprintf(`{"command":%q,"idempotencyKey":%q}`, command, key)
 	}
-	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed", OutputFile: ".motor/output/x", Provenance: "web"})
+	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed", OutputFile: ".motor/output/x", Provenance: "Web"})
 	again := finished(v1alpha1.ToolResult{ErrorCode: "already_done", Output: "x"})
-	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})
+	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "Internal"})
 	k := call("bash", with("git push a", "k"))
 	doneBy := func(id, file string) *toolapi.Result {
 		return &toolapi.Result{ErrorCode: toolapi.CodeAlreadyDone, Output: toolapi.AlreadyDoneText(id) + "pushed", Provenance: toolapi.ProvenanceWeb, OutputFile: file}
@@ -146,7 +146,7 @@ func TestAlreadyDoneByKey(t *testing.T) {
 // left out. A call that is harmless to repeat is made.
 func TestUnknownUnderAnotherKey(t *testing.T) {
 	t.Parallel()
-	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})
+	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "Internal"})
 	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed"})
 	bash := func(command, key string) string {
 		return fmt.Sprintf(`{"command":%q%s}`, command, key)

@@ -18,7 +18,7 @@ import (
 func TestLedgerWithoutKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	old := `{"kind":"started","id":"a","digest":"d","epoch":1,"time":"2026-01-01T00:00:00Z"}` + "\n" +
-		`{"kind":"finished","id":"a","time":"2026-01-01T00:00:00Z","result":{"ok":true,"output":"x","provenance":"internal","durationMs":0}}` + "\n"
+		`{"kind":"finished","id":"a","time":"2026-01-01T00:00:00Z","result":{"ok":true,"output":"x","provenance":"Internal","durationMs":0}}` + "\n"
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}

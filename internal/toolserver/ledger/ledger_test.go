@@ -113,7 +113,7 @@ func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 
 func TestLedgerRefusesDamage(t *testing.T) {
 	good := `{"kind":"started","id":"a","digest":"d","time":"2026-01-01T00:00:00Z"}` + "\n"
-	finished := `{"kind":"finished","id":"a","time":"2026-01-01T00:00:00Z","result":{"ok":true,"output":"","provenance":"internal","durationMs":0}}` + "\n"
+	finished := `{"kind":"finished","id":"a","time":"2026-01-01T00:00:00Z","result":{"ok":true,"output":"","provenance":"Internal","durationMs":0}}` + "\n"
 	for name, content := range map[string]string{
 		"damaged line in the middle":   good + "{]\n" + finished,
 		"the same start twice":         good + good + finished,
