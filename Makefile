@@ -58,6 +58,8 @@ test-unit: ## Unit tests, with the race detector; those of the worst inputs with
 	go test -run '^TestWorst' -timeout 10m $$(grep -rl --include='*_test.go' '^func TestWorst' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 	go vet -tags e2e,faults,security,figures,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
 	go test -C hack/layout ./...
+	CGO_ENABLED=1 go test -C api -race ./...
+	go vet -C api ./...
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
@@ -116,8 +118,8 @@ figures-tools: ## Measure tool calls and Oneshot runs on the development cluster
 
 .PHONY: generate
 generate: ## Generate deepcopy functions, CRDs, RBAC and the pages of the API and the tools.
-	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/... output:object:dir=$(GENERATED)/api/v1alpha1
-	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(GENERATED)/config/crd/bases
+	cd api && $(CONTROLLER_GEN) object:headerFile=$(CURDIR)/hack/boilerplate.go.txt paths=./... output:object:dir=$(abspath $(GENERATED))/api/v1alpha1
+	cd api && $(CONTROLLER_GEN) crd paths=./... output:crd:dir=$(abspath $(GENERATED))/config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
 	mkdir -p $(GENERATED)/docs/reference && go run ./hack/tooldocs -o $(GENERATED)/docs/reference/tools.md
 	go run ./hack/apidocs -o $(GENERATED)/docs/reference
@@ -129,6 +131,7 @@ fmt: ## Format the code.
 .PHONY: lint
 lint: ## Lint the code.
 	$(GOLANGCI_LINT) run ./...
+	cd api && $(GOLANGCI_LINT) run ./...
 
 .PHONY: verify
 verify: ## Check that generated files and go.mod are up to date, and the layout as CONTRIBUTING.md says it is.
@@ -141,6 +144,7 @@ lodgers: ## Report definitions that live away from everything that uses them.
 .PHONY: vulncheck
 vulncheck: ## Look the modules up in the database of Go's vulnerabilities, on the Internet.
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./cmd/...
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C api ./...
 
 .PHONY: build-installer
 build-installer: ## Write the installation as one file, dist/install.yaml.

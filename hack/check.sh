@@ -8,19 +8,27 @@ cd "$ROOT"
 
 BASE=${BASE:-$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD~1)}
 folders=$({ git diff --name-only "$BASE" && git ls-files --others --exclude-standard; } | sed -n '/\.go$/p' | xargs -r -n1 dirname | sort -u)
-packages=()
+packages=() api=()
 for folder in $folders; do
 	case $folder in
 	hack/devcluster* | hack/layout* | hack/tools* | test/stores* | test/eval* | */testdata/*) continue ;; # Modules of their own, and no packages.
 	test/api | test/e2e | test/skew) continue ;;                                                         # They need an API server or a cluster.
 	esac
-	! compgen -G "$folder/*.go" >/dev/null || packages+=("./$folder")
+	compgen -G "$folder/*.go" >/dev/null || continue
+	case $folder in
+	api/*) api+=("./${folder#api/}") ;; # The API is a module of its own too.
+	*) packages+=("./$folder") ;;
+	esac
 done
-say "${#packages[@]} packages changed since $(git rev-parse --short "$BASE")"
+say "$((${#packages[@]} + ${#api[@]})) packages changed since $(git rev-parse --short "$BASE")"
 if [ ${#packages[@]} -gt 0 ]; then
 	need_node
 	go test "${packages[@]}" || die "unit tests"
 	go tool -modfile=hack/lint/go.mod golangci-lint run "${packages[@]}" || die "lint"
+fi
+if [ ${#api[@]} -gt 0 ]; then
+	go test -C api "${api[@]}" || die "unit tests of the API"
+	(cd api && go tool -modfile="$ROOT/hack/lint/go.mod" golangci-lint run "${api[@]}") || die "lint of the API"
 fi
 make --no-print-directory verify || die "make verify"
 say "nothing is wrong with what changed"

@@ -18,10 +18,16 @@ const manyFiles = 3
 
 // lodgers finds package-level definitions that at least three files of their package use, and their own file does not.
 func lodgers(root string) ([]string, error) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, "./api/...", "./cmd/...", "./internal/...")
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, "./cmd/...", "./internal/...")
 	if err != nil {
 		return nil, fmt.Errorf("load the packages: %w", err)
 	}
+	// A pattern never reaches into another module.
+	api, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: filepath.Join(root, "api")}, "./...")
+	if err != nil {
+		return nil, fmt.Errorf("load the packages of the API: %w", err)
+	}
+	pkgs = append(pkgs, api...)
 	var found []string
 	for _, p := range pkgs {
 		if len(p.Errors) > 0 {

@@ -96,13 +96,15 @@ func TestProse(t *testing.T) {
 
 func TestLodgers(t *testing.T) {
 	root := tree(t, map[string]string{
-		"go.mod": "module example.org/m\n\ngo 1.26\n", "api/a.go": "package api\n", "cmd/c.go": "package cmd\n",
+		"go.mod": "module example.org/m\n\ngo 1.26\n", "api/go.mod": "module example.org/m/api\n\ngo 1.26\n",
+		"api/a.go": "package api\n\nfunc lodger() {}\nfunc owner() {}\n", "api/b.go": "package api\n\nfunc b() { lodger() }\n",
+		"api/c.go": "package api\n\nfunc c() { lodger() }\n", "api/d.go": "package api\n\nfunc d() { lodger() }\n", "cmd/c.go": "package cmd\n",
 		"internal/p/home.go": "package p\n\nfunc lodger() {}\nfunc owner() {}\nfunc use() { owner() }\n",
 		"internal/p/b.go":    "package p\n\nfunc b() { lodger(); owner() }\n", "internal/p/c.go": "package p\n\nfunc c() { lodger(); owner() }\n",
 		"internal/p/d.go": "package p\n\nfunc d() { lodger(); owner() }\n",
 	})
 	found, err := lodgers(root)
-	if err != nil || len(found) != 1 || !strings.Contains(found[0], "p.lodger lives in home.go") || !strings.Contains(found[0], "b, c, d") {
+	if err != nil || len(found) != 2 || !strings.Contains(found[0], "api.lodger lives in a.go") || !strings.Contains(found[1], "p.lodger lives in home.go") || !strings.Contains(found[1], "b, c, d") {
 		t.Errorf("%q, %v", found, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -136,12 +137,18 @@ func goModules(program string) ([]spdxPackage, error) {
 	}
 	packages := []spdxPackage{{Name: "go", Version: info.GoVersion, References: purl("pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go"))}}
 	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
+		m = codeOf(m)
 		packages = append(packages, spdxPackage{Name: m.Path, Version: m.Version, References: purl("pkg:golang/" + m.Path + "@" + m.Version)})
 	}
 	return packages, nil
+}
+
+// codeOf returns the module that the code of a dependency is from. A folder of the repository has no version, so the module keeps its own name.
+func codeOf(m *debug.Module) *debug.Module {
+	if m.Replace == nil || m.Replace.Version == "" {
+		return m
+	}
+	return m.Replace
 }
 
 // debianPackages reads what dpkg says is installed in a root file system.

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,18 @@ Version: 5.2.37-2`
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestCodeOf(t *testing.T) {
+	t.Parallel()
+	api := &debug.Module{Path: "example.org/api", Version: "v0.2.0", Replace: &debug.Module{Path: "./api"}}
+	fork := &debug.Module{Path: "example.org/m", Version: "v1.0.0", Replace: &debug.Module{Path: "example.org/fork", Version: "v1.0.1"}}
+	plain := &debug.Module{Path: "example.org/plain", Version: "v1.0.0"}
+	for given, want := range map[*debug.Module]*debug.Module{api: api, fork: fork.Replace, plain: plain} {
+		if got := codeOf(given); got != want {
+			t.Errorf("%s is from %s, want %s", given.Path, got.Path, want.Path)
+		}
 	}
 }
 
