@@ -14,8 +14,22 @@ import (
 // GroupVersion is the group and version of every kind in this package.
 var GroupVersion = schema.GroupVersion{Group: "motorcortex.dev", Version: "v1alpha1"}
 
-// AddToScheme makes the kinds of this package known to a scheme.
-func AddToScheme(s *runtime.Scheme) error {
+// SchemeGroupVersion is GroupVersion by the name that generated clients use.
+var SchemeGroupVersion = GroupVersion
+
+var (
+	// SchemeBuilder collects what makes the kinds of this package known.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+	// AddToScheme makes the kinds of this package known to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+// Resource returns the resource of a name in this group.
+func Resource(resource string) schema.GroupResource {
+	return GroupVersion.WithResource(resource).GroupResource()
+}
+
+func addKnownTypes(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&MotorRun{}, &MotorRunList{},
 		&MotorStep{}, &MotorStepList{},
