@@ -12,6 +12,7 @@ DEVCLUSTER := go run -C hack/devcluster .
 # Where generated files go; make verify sets another folder to compare.
 GENERATED ?= .
 CONTROLLER_GEN := go tool -modfile=$(CURDIR)/hack/tools/go.mod controller-gen
+CODE_GEN := go tool -modfile=$(CURDIR)/hack/tools/go.mod
 KUSTOMIZE := go tool -modfile=$(CURDIR)/hack/tools/go.mod kustomize
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/lint/go.mod golangci-lint
 
@@ -60,6 +61,7 @@ test-unit: ## Unit tests, with the race detector; those of the worst inputs with
 	go test -C hack/layout ./...
 	CGO_ENABLED=1 go test -C api -race ./...
 	go vet -C api ./...
+	go vet -C pkg/client ./...
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
@@ -117,12 +119,28 @@ figures-tools: ## Measure tool calls and Oneshot runs on the development cluster
 ##@ Change it
 
 .PHONY: generate
-generate: ## Generate deepcopy functions, CRDs, RBAC and the pages of the API and the tools.
+generate: ## Generate deepcopy functions, CRDs, clients, RBAC and the pages of the API and the tools.
 	cd api && $(CONTROLLER_GEN) object:headerFile=$(CURDIR)/hack/boilerplate.go.txt paths=./... output:object:dir=$(abspath $(GENERATED))/api/v1alpha1
 	cd api && $(CONTROLLER_GEN) crd paths=./... output:crd:dir=$(abspath $(GENERATED))/config/crd/bases
+	$(MAKE) --no-print-directory generate-client GENERATED=$(GENERATED)
 	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
 	mkdir -p $(GENERATED)/docs/reference && go run ./hack/tooldocs -o $(GENERATED)/docs/reference/tools.md
 	go run ./hack/apidocs -o $(GENERATED)/docs/reference
+
+.PHONY: generate-client
+generate-client: CLIENT = $(abspath $(GENERATED))/pkg/client
+generate-client: PACKAGE = motorcortex.dev/motorcortex/pkg/client
+generate-client: API = motorcortex.dev/motorcortex/api/v1alpha1
+generate-client: HEADER = --go-header-file=$(CURDIR)/hack/boilerplate.go.txt
+generate-client: ## Generate the clients of pkg/client. make generate does it too.
+	# A generator leaves the files of a kind that is gone.
+	rm -rf $(CLIENT)/applyconfiguration $(CLIENT)/clientset $(CLIENT)/informers $(CLIENT)/listers
+	cd api && $(CODE_GEN) applyconfiguration-gen $(HEADER) --output-dir=$(CLIENT)/applyconfiguration --output-pkg=$(PACKAGE)/applyconfiguration $(API)
+	cd api && $(CODE_GEN) client-gen $(HEADER) --output-dir=$(CLIENT)/clientset --output-pkg=$(PACKAGE)/clientset --clientset-name=versioned \
+		--input-base=motorcortex.dev/motorcortex --input=api/v1alpha1 --apply-configuration-package=$(PACKAGE)/applyconfiguration
+	cd api && $(CODE_GEN) lister-gen $(HEADER) --output-dir=$(CLIENT)/listers --output-pkg=$(PACKAGE)/listers $(API)
+	cd api && $(CODE_GEN) informer-gen $(HEADER) --output-dir=$(CLIENT)/informers --output-pkg=$(PACKAGE)/informers \
+		--versioned-clientset-package=$(PACKAGE)/clientset/versioned --listers-package=$(PACKAGE)/listers $(API)
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -145,6 +163,7 @@ lodgers: ## Report definitions that live away from everything that uses them.
 vulncheck: ## Look the modules up in the database of Go's vulnerabilities, on the Internet.
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./cmd/...
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C api ./...
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C pkg/client ./...
 
 .PHONY: build-installer
 build-installer: ## Write the installation as one file, dist/install.yaml.

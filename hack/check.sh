@@ -11,7 +11,7 @@ folders=$({ git diff --name-only "$BASE" && git ls-files --others --exclude-stan
 packages=() api=()
 for folder in $folders; do
 	case $folder in
-	hack/devcluster* | hack/layout* | hack/tools* | test/stores* | test/eval* | */testdata/*) continue ;; # Modules of their own, and no packages.
+	hack/devcluster* | hack/layout* | hack/tools* | pkg/client* | test/stores* | test/eval* | */testdata/*) continue ;; # Modules of their own, generated, and no packages.
 	test/api | test/e2e | test/skew) continue ;;                                                         # They need an API server or a cluster.
 	esac
 	compgen -G "$folder/*.go" >/dev/null || continue

@@ -316,6 +316,7 @@ type MotorCortexStatus struct {
 }
 
 // MotorCortex is an agent's body: the models and defaults of the runs in its namespace.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=motorcortices,singular=motorcortex,shortName=cortex,categories=motor

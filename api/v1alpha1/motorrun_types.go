@@ -339,6 +339,7 @@ type RunSandbox struct {
 }
 
 // MotorRun is one task, carried out in a sandbox of its own.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=mrun,categories=motor

@@ -357,6 +357,7 @@ type ToolResult struct {
 }
 
 // MotorStep is one entry in the journal of a MotorRun. Only the operator writes it.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=mstep,categories=motor

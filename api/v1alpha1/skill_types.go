@@ -176,6 +176,7 @@ type SkillRejection struct {
 }
 
 // Skill is a capability: files after the Agent Skills standard, what they may use, and who approved it.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=mskill,categories=motor

@@ -244,6 +244,7 @@ type RevisionAdvice struct {
 }
 
 // SkillRevision is a snapshot of a skill's files. The operator makes it, and it never changes.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,shortName=srev,categories=motor

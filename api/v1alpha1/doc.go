@@ -3,6 +3,7 @@
 // Package v1alpha1 is the API of Motor Cortex: tasks for agents, carried out in sandboxes.
 // +kubebuilder:object:generate=true
 // +groupName=motorcortex.dev
+// +groupGoName=MotorCortex
 package v1alpha1
 
 import (
