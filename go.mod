@@ -20,6 +20,7 @@ require (
 	k8s.io/pod-security-admission v0.37.2
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd
 	motorcortex.dev/motorcortex/api v0.2.0
+	motorcortex.dev/motorcortex/pkg/client v0.2.0
 	sigs.k8s.io/controller-runtime v0.25.2
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/yaml v1.6.0
@@ -163,5 +164,8 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-// The API is released with the operator, which is always built with the one beside it.
-replace motorcortex.dev/motorcortex/api => ./api
+// The operator is always built with the API beside it, and tested with the clients beside it.
+replace (
+	motorcortex.dev/motorcortex/api => ./api
+	motorcortex.dev/motorcortex/pkg/client => ./pkg/client
+)

@@ -27,6 +27,16 @@ func required(t *testing.T, file string) map[string]string {
 	return found
 }
 
+// The clients are for programs that have nothing else of the operator.
+func TestTheClientsRequireTheAPIAndKubernetes(t *testing.T) {
+	t.Parallel()
+	for module := range required(t, "pkg/client/go.mod") {
+		if module != "motorcortex.dev/motorcortex/api" && !strings.HasPrefix(module, "k8s.io/") && !strings.HasPrefix(module, "sigs.k8s.io/structured-merge-diff/") {
+			t.Errorf("pkg/client/go.mod requires %s", module)
+		}
+	}
+}
+
 // Programs import the API for its types. Each module that it requires becomes theirs.
 func TestTheAPIRequiresApimachineryAlone(t *testing.T) {
 	t.Parallel()
@@ -43,17 +53,19 @@ func TestModulesRequireTheSameVersions(t *testing.T) {
 	t.Parallel()
 	operator := required(t, "go.mod")
 	own := "v" + strings.TrimSuffix(Version(), "-dev")
-	for _, file := range []string{"go.mod", "api/go.mod"} {
+	for _, file := range []string{"go.mod", "api/go.mod", "pkg/client/go.mod"} {
 		for module, version := range required(t, file) {
 			if strings.HasPrefix(module, "motorcortex.dev/") && version != own {
 				t.Errorf("%s requires %s %s, and VERSION asks for %s", file, module, version, own)
 			}
-			if operator[module] != version {
-				t.Errorf("%s requires %s %s, and go.mod %q", file, module, version, operator[module])
+			if want := operator[module]; want != "" && want != version {
+				t.Errorf("%s requires %s %s, and go.mod %s", file, module, version, want)
 			}
 		}
 	}
-	if operator["motorcortex.dev/motorcortex/api"] == "" {
-		t.Error("go.mod does not require the API")
+	for _, module := range []string{"api", "pkg/client"} {
+		if operator["motorcortex.dev/motorcortex/"+module] == "" {
+			t.Errorf("go.mod does not require %s", module)
+		}
 	}
 }
