@@ -14,17 +14,17 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	"motorcortex.dev/motorcortex/internal/controller/cortex"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/websearch"
 )
 
 // newModel makes a client of a model endpoint.
-type newModel func(modelref.Endpoint) (*openai.Client, error)
+type newModel func(cortex.Endpoint) (*openai.Client, error)
 
 // setupCortex builds the controller that reports in each MotorCortex whether its services are available.
-func setupCortex(mgr ctrl.Manager, models modelref.Resolver, model newModel, out outside, store *bucket.Bucket, log *slog.Logger) error {
+func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out outside, store *bucket.Bucket, log *slog.Logger) error {
 	services := cortex.Services{
 		Model:  probeModel(model, models.Default),
 		Search: out.probeSearch,
@@ -40,8 +40,8 @@ func setupCortex(mgr ctrl.Manager, models modelref.Resolver, model newModel, out
 }
 
 // probeModel asks an endpoint for its models. The installation's own is asked once for all namespaces.
-func probeModel(model newModel, own modelref.Endpoint) func(context.Context, modelref.Endpoint) (bool, error) {
-	ask := func(ctx context.Context, e modelref.Endpoint) (bool, error) {
+func probeModel(model newModel, own cortex.Endpoint) func(context.Context, cortex.Endpoint) (bool, error) {
+	ask := func(ctx context.Context, e cortex.Endpoint) (bool, error) {
 		c, err := model(e)
 		if err != nil {
 			return false, &cortex.Unavailable{Reason: v1alpha1.ReasonModelNotConfigured, Message: "The model cannot be asked: " + err.Error() + "."}
@@ -53,7 +53,7 @@ func probeModel(model newModel, own modelref.Endpoint) func(context.Context, mod
 		return listed, err
 	}
 	shared := cortex.Shared(time.Now, func(ctx context.Context) (bool, error) { return ask(ctx, own) })
-	return func(ctx context.Context, e modelref.Endpoint) (bool, error) {
+	return func(ctx context.Context, e cortex.Endpoint) (bool, error) {
 		if e.Same(own) {
 			return shared(ctx)
 		}
@@ -61,7 +61,7 @@ func probeModel(model newModel, own modelref.Endpoint) func(context.Context, mod
 	}
 }
 
-func (o outside) probeSearch(ctx context.Context, p *v1alpha1.SearchProvider, key modelref.Secret) error {
+func (o outside) probeSearch(ctx context.Context, p *v1alpha1.SearchProvider, key cortex.Secret) error {
 	return websearch.Provider{Type: websearch.Type(p.Type), URL: p.URL, APIKey: key.Reveal(), Transport: o.models}.Probe(ctx)
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/cortex"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 )
 
@@ -30,8 +30,8 @@ func TestProbeModel(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	own := modelref.Endpoint{BaseURL: s.URL, Model: "m"}
-	probe := probeModel(func(e modelref.Endpoint) (*openai.Client, error) {
+	own := cortex.Endpoint{BaseURL: s.URL, Model: "m"}
+	probe := probeModel(func(e cortex.Endpoint) (*openai.Client, error) {
 		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, Model: e.Model, APIKey: e.APIKey.Reveal()}, openai.Options{})
 	}, own)
 	for _, namespace := range []string{"a", "b"} {
@@ -45,7 +45,7 @@ func TestProbeModel(t *testing.T) {
 		t.Errorf("two namespaces had the installation's model asked %d times", n)
 	}
 	theirs := own
-	theirs.APIKey = modelref.NewSecret("wrong")
+	theirs.APIKey = cortex.NewSecret("wrong")
 	_, err := probe(t.Context(), theirs)
 	if u, ok := errors.AsType[*cortex.Unavailable](err); !ok || u.Reason != v1alpha1.ReasonModelUnauthorized || asked.Load() != 2 {
 		t.Errorf("a key of its own: %v, asked %d times", err, asked.Load())

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"motorcortex.dev/motorcortex/internal/controller/archiver"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -50,7 +50,7 @@ type options struct {
 	podName string
 	podUID  string
 	podIP   string
-	builtIn modelref.Endpoint
+	builtIn cortex.Endpoint
 	// The parsed values of --isolation-outside, --forbidden-cidrs and --watch-namespaces.
 	outsideAddresses  []netip.AddrPort
 	forbiddenPrefixes []netip.Prefix
@@ -131,9 +131,9 @@ func (o *options) complete() error {
 	if o.archiveWait < leastArchiveWait {
 		return fmt.Errorf("--archive-wait is %s: set it to %s or more, because a run is archived some time after its end", o.archiveWait, leastArchiveWait)
 	}
-	o.builtIn = modelref.Endpoint{
+	o.builtIn = cortex.Endpoint{
 		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),
-		APIKey:  modelref.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),
+		APIKey:  cortex.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),
 		Model:   strings.TrimSpace(o.model),
 	}
 	if o.builtIn.BaseURL == "" && o.builtIn.APIKey.Reveal() != "" {

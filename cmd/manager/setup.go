@@ -15,9 +15,9 @@ import (
 	"motorcortex.dev/motorcortex"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
@@ -51,7 +51,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err != nil {
 		return err
 	}
-	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
+	models := cortex.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
 	reconciler := &runs.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
@@ -84,7 +84,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	endpoints := &breaker.Registry{}
-	model := func(e modelref.Endpoint) (*openai.Client, error) {
+	model := func(e cortex.Endpoint) (*openai.Client, error) {
 		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model, Tenant: e.Namespace}, openai.Options{
 			Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
 			IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
@@ -98,7 +98,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Live:   mgr.GetAPIReader(),
 		Leases: leases,
 		Models: models,
-		NewModel: func(e modelref.Endpoint) (motorloop.Model, error) {
+		NewModel: func(e cortex.Endpoint) (motorloop.Model, error) {
 			c, err := model(e)
 			if err != nil {
 				// A nil pointer would be a model to the engine.

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/modelref"
 )
 
 // SecretType is the type of the Secrets that runs have saved.
@@ -52,7 +52,7 @@ type Source struct {
 	Namespace string
 }
 
-// Value reads the value of a run's credential. The error is a *modelref.Problem if a person must change the configuration. It never contains the
+// Value reads the value of a run's credential. The error is a *cortex.Problem if a person must change the configuration. It never contains the
 // value.
 func (s Source) Value(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) (grant.Value, error) {
 	namespace := run.Namespace
@@ -145,10 +145,10 @@ func firstOutside(hosts []string, c *v1alpha1.Credential) string {
 // of the operator's own.
 func (s Source) isForbidden(secret *corev1.Secret) bool {
 	own := strings.HasPrefix(string(secret.Type), ownTypes) || secret.Namespace == s.Namespace
-	return modelref.HoldsOtherThings(secret.Type) || own && secret.Type != SecretType
+	return cortex.HoldsOtherThings(secret.Type) || own && secret.Type != SecretType
 }
 
-// Allowed returns a *modelref.Problem unless the creator of the run may have its runs use the Secret.
+// Allowed returns a *cortex.Problem unless the creator of the run may have its runs use the Secret.
 func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential) error {
 	who := run.Spec.Requester
 	if who == nil {
@@ -183,6 +183,6 @@ func (s Source) MayChoose(ctx context.Context, run *v1alpha1.MotorRun, c *v1alph
 }
 
 // problem names the credential first.
-func problem(reason string, c *v1alpha1.Credential, format string, args ...any) *modelref.Problem {
-	return &modelref.Problem{Reason: reason, Message: fmt.Sprintf("The credential %s cannot be used: ", c.Name) + fmt.Sprintf(format, args...)}
+func problem(reason string, c *v1alpha1.Credential, format string, args ...any) *cortex.Problem {
+	return &cortex.Problem{Reason: reason, Message: fmt.Sprintf("The credential %s cannot be used: ", c.Name) + fmt.Sprintf(format, args...)}
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 )
 
 // The right to use a Secret is for the hosts that it names. Other hosts need a right of the creator of the run. Or the person who approved its
@@ -53,7 +53,7 @@ func TestBound(t *testing.T) {
 			run := &v1alpha1.MotorRun{Status: v1alpha1.MotorRunStatus{Skill: tt.skill}}
 			c := &v1alpha1.Credential{Name: "key", SecretRef: ref, Hosts: []v1alpha1.Domain{host}}
 			err := bound(secret, run, c, func() (bool, error) { return tt.chooses, nil })
-			p, refused := errors.AsType[*modelref.Problem](err)
+			p, refused := errors.AsType[*cortex.Problem](err)
 			if refused == tt.want || refused && p.Reason != v1alpha1.ReasonCredentialForbidden {
 				t.Errorf("got %v", err)
 			}

@@ -26,10 +26,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
@@ -63,11 +63,11 @@ type Engine struct {
 	Live client.Reader
 	// Leases holds this replica's Lease.
 	Leases coordinationv1client.LeasesGetter
-	Models modelref.Resolver
+	Models cortex.Resolver
 	// Artifacts stores the artifacts that are too large for objects; if it is nil, they are not stored.
 	Artifacts runenv.Bucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
-	NewModel func(modelref.Endpoint) (motorloop.Model, error)
+	NewModel func(cortex.Endpoint) (motorloop.Model, error)
 	// Recorder emits Events about the missing dependencies of a run; none if it is nil.
 	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.

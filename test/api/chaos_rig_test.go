@@ -29,9 +29,9 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/chaos"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
@@ -124,7 +124,7 @@ func (r *chaosRig) startManager(ns string) {
 		Leases: leases.Leases(ns), Namespace: ns, Clock: now, Logger: log, Period: 200 * time.Millisecond, Grace: time.Minute,
 	}
 	must(r.t, keeper.SetupWithManager(mgr))
-	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}}
+	models := cortex.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}}
 	rec := &runs.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Time: keeper, Models: models,
 		Config: runs.Config{
@@ -135,7 +135,7 @@ func (r *chaosRig) startManager(ns string) {
 	must(r.t, rec.SetupWithManager(mgr))
 	e := &engine.Engine{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Models: models, Now: time.Now, Time: keeper, Logger: log,
-		NewModel: func(modelref.Endpoint) (motorloop.Model, error) { return r.model, nil },
+		NewModel: func(cortex.Endpoint) (motorloop.Model, error) { return r.model, nil },
 		Config: engine.Config{
 			Worker: "replica-1-abcde", PodName: "replica-1", LeaseNamespace: ns, LeaseDuration: 3 * time.Second,
 			Sandbox: box.Config{

@@ -17,7 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/cortex"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 )
 
 // cortexRig is one namespace with a MotorCortex, whose reconciler has the manager's rights and asks services that the test sets.
@@ -39,13 +39,13 @@ func newCortexRig(t *testing.T, spec v1alpha1.MotorCortexSpec) *cortexRig {
 	r.key = client.ObjectKeyFromObject(c)
 	r.rec = &cortex.Reconciler{
 		Client: manager, Recorder: r,
-		Models: modelref.Resolver{Cortex: manager, Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}},
+		Models: cortex.Resolver{Cortex: manager, Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}},
 		Services: cortex.Services{
-			Model: func(_ context.Context, e modelref.Endpoint) (bool, error) {
+			Model: func(_ context.Context, e cortex.Endpoint) (bool, error) {
 				r.asked = append(r.asked, e.Model+" at "+e.BaseURL+" "+e.APIKey.Reveal())
 				return true, nil
 			},
-			Search: func(context.Context, *v1alpha1.SearchProvider, modelref.Secret) error { return nil },
+			Search: func(context.Context, *v1alpha1.SearchProvider, cortex.Secret) error { return nil },
 		},
 	}
 	return r
@@ -98,7 +98,7 @@ func TestCortexSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("asked %q", r.asked)
 	}
 
-	r.rec.Services.Search = func(context.Context, *v1alpha1.SearchProvider, modelref.Secret) error {
+	r.rec.Services.Search = func(context.Context, *v1alpha1.SearchProvider, cortex.Secret) error {
 		return errors.New("refused\x1b[2J")
 	}
 	c := r.step()
@@ -119,7 +119,7 @@ func TestCortexSaysWhatIsMissing(t *testing.T) {
 // The model of hints is looked at if it is another; it is the same where a role falls back.
 func TestCortexLooksAtEachModelOnce(t *testing.T) {
 	r := newCortexRig(t, v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{Motor: &v1alpha1.ModelEndpoint{Model: "m"}, Fast: &v1alpha1.ModelEndpoint{Model: "f"}}})
-	r.rec.Services.Model = func(_ context.Context, e modelref.Endpoint) (bool, error) {
+	r.rec.Services.Model = func(_ context.Context, e cortex.Endpoint) (bool, error) {
 		r.asked = append(r.asked, e.Model)
 		if e.Model == "f" {
 			return false, &cortex.Unavailable{Reason: v1alpha1.ReasonModelRateLimited, Message: "Too many requests."}
@@ -157,7 +157,7 @@ func TestCortexIsLookedAtAgain(t *testing.T) {
 	c := r.step()
 	r.want(c, "ModelAvailable True Available", "ArchiveReady True Available", "Ready True Available")
 
-	r.rec.Services.Model = func(context.Context, modelref.Endpoint) (bool, error) { return false, context.DeadlineExceeded }
+	r.rec.Services.Model = func(context.Context, cortex.Endpoint) (bool, error) { return false, context.DeadlineExceeded }
 	_, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the pass says %v", err)

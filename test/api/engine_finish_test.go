@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // callsFinish makes an engine whose model ends its runs with a call of finish.
 func callsFinish(e *engine.Engine) {
-	e.Models = modelref.Resolver{Cortex: manager, Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}}
+	e.Models = cortex.Resolver{Cortex: manager, Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}}
 }
 
 func TestEngineEndsWithFinish(t *testing.T) {
@@ -57,7 +57,7 @@ func TestEngineRecordsAnAcceptedEndWithoutItsModel(t *testing.T) {
 	r.giveTo("worker-2", 2)
 	r.startEngineWith("worker-2", func(e *engine.Engine) {
 		callsFinish(e)
-		e.NewModel = func(modelref.Endpoint) (motorloop.Model, error) { return awayModel{r.model}, nil }
+		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return awayModel{r.model}, nil }
 	})
 	if last := r.ended(2)[1]; !last.Spec.Final || last.Spec.Content != "It is 4." {
 		t.Errorf("the end is %+v", last.Spec)

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -54,7 +54,7 @@ func TestEngineLooksOnceMoreBesideAModelThatIsAway(t *testing.T) {
 	}{
 		"it is known to be away": {func(e *engine.Engine) {
 			open := e.NewModel
-			e.NewModel = func(at modelref.Endpoint) (motorloop.Model, error) {
+			e.NewModel = func(at cortex.Endpoint) (motorloop.Model, error) {
 				model, err := open(at)
 				stub, ok := model.(*stubModel)
 				if !ok {
@@ -64,7 +64,7 @@ func TestEngineLooksOnceMoreBesideAModelThatIsAway(t *testing.T) {
 			}
 		}, false, "artifacts/late!SecretFound"},
 		"its endpoint cannot be used": {func(e *engine.Engine) {
-			e.NewModel = func(modelref.Endpoint) (motorloop.Model, error) { return nil, errors.New("no such scheme") }
+			e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return nil, errors.New("no such scheme") }
 		}, false, "artifacts/late!SecretFound"},
 		"its key is gone":            {func(*engine.Engine) {}, true, "artifacts/late=" + key[:20]},
 		"its key cannot be read yet": {func(e *engine.Engine) { e.Models.Secrets = failingSecrets{e.Models.Secrets, &failing} }, false, "artifacts/late!SecretFound"},

@@ -33,10 +33,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -227,10 +227,10 @@ func (r *engineRig) startEngineWith(worker string, change func(*engine.Engine)) 
 	must(r.t, err)
 	e := &engine.Engine{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Now: r.now, Logger: slog.New(slog.DiscardHandler),
-		Models: modelref.Resolver{
-			Cortex: manager, Secrets: countedReads{manager, &r.resolved}, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true},
+		Models: cortex.Resolver{
+			Cortex: manager, Secrets: countedReads{manager, &r.resolved}, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true},
 		},
-		NewModel: func(modelref.Endpoint) (motorloop.Model, error) { return r.model, nil },
+		NewModel: func(cortex.Endpoint) (motorloop.Model, error) { return r.model, nil },
 		Config: engine.Config{
 			// The Leases of all tests are in one namespace, in which the manager may have them.
 			Worker: worker, LeaseNamespace: managerNamespace, PodName: worker + "-" + r.run.Namespace,

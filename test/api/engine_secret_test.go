@@ -20,10 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/credential"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -83,8 +83,8 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	r.writeGrant(r.grantOf(0, key(value)))
 	r.showEgress(proxy.address, 0, "example.org")
 	log, stop := r.startEgressEngine("worker-1", func(e *engine.Engine) {
-		e.Models.Default.APIKey = modelref.NewSecret(modelKey)
-		e.NewModel = func(modelref.Endpoint) (motorloop.Model, error) { return model, nil }
+		e.Models.Default.APIKey = cortex.NewSecret(modelKey)
+		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return model, nil }
 	})
 	asked := r.pending()
 	respond(r.ctx, t, r.run, asked.ID, "yes, "+value)
@@ -269,7 +269,7 @@ func TestEngineKnowsWhatTheRunHasSaved(t *testing.T) {
 	model := r.model
 	model.hold = nil
 	_, stop := r.startEgressEngine("worker-1", func(e *engine.Engine) {
-		e.NewModel = func(modelref.Endpoint) (motorloop.Model, error) { return stopsAt{model, 2}, nil }
+		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return stopsAt{model, 2}, nil }
 	})
 	r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 2 && s[1].Status.OK == "1/1" })
 	stop()

@@ -26,7 +26,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -97,7 +97,7 @@ func (f *fleet) start() {
 	must(f.t, err)
 	rec := &runs.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Workers: f.workers,
-		Models: modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}},
+		Models: cortex.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}},
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: f.ns},
 			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second,

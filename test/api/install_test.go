@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -27,7 +27,7 @@ func newInstallRig(t *testing.T) *rig {
 	must(t, admin.Create(r.ctx, sk))
 	r.create(manager, installing(sk), func(run *v1alpha1.MotorRun) { run.Name = "run" })
 	// It needs no model.
-	r.rec.Models = modelref.Resolver{Cortex: manager, Secrets: manager}
+	r.rec.Models = cortex.Resolver{Cortex: manager, Secrets: manager}
 	return r
 }
 
@@ -104,7 +104,7 @@ func TestInstallRunInItsNamespace(t *testing.T) {
 	must(t, mergePatch(r.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, v1alpha1.CortexName)}, `{"spec":{"egress":null}}`))
 	install := r.key
 	r.create(admin, func(run *v1alpha1.MotorRun) { run.Name = "first" })
-	r.rec.Models = modelref.Resolver{Cortex: manager, Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}}
+	r.rec.Models = cortex.Resolver{Cortex: manager, Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}}
 	r.once()
 	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted")
 	r.key = install

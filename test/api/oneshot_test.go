@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -74,7 +74,7 @@ func TestOneshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, oneshot("javascript", "1", 0))
 			// It needs none.
-			r.rec.Models = modelref.Resolver{Cortex: manager, Secrets: manager}
+			r.rec.Models = cortex.Resolver{Cortex: manager, Secrets: manager}
 			r.ready()
 			r.want(v1alpha1.PhaseRunning, "Accepted True Accepted", "AwaitingInput False NothingAsked")
 			if m := r.run().Status.Message; m != "Running the code." {

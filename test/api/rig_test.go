@@ -20,8 +20,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -47,10 +47,10 @@ func emptyRig(t *testing.T, labels ...string) *rig {
 	t.Parallel()
 	ctx := testContext(t)
 	r := &rig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, append(labels, "pod-security.kubernetes.io/enforce", "restricted")...)}}
-	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true}
+	endpoint := cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true}
 	r.rec = &runs.Reconciler{
 		Client: manager, Live: manager, Recorder: r,
-		Models: modelref.Resolver{Cortex: manager, Secrets: manager, Default: endpoint},
+		Models: cortex.Resolver{Cortex: manager, Secrets: manager, Default: endpoint},
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: managerNamespace},
 			SandboxStartTimeout: startTimeout,

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 )
 
 func meta(namespace, name string) metav1.ObjectMeta {
@@ -39,7 +39,7 @@ func (r *rig) wantBlocked(condition, reason, message string) {
 
 func TestMissingModelConfiguration(t *testing.T) {
 	r := newRig(t)
-	r.rec.Models.Default = modelref.Endpoint{}
+	r.rec.Models.Default = cortex.Endpoint{}
 	r.wantBlocked("Accepted", "ModelNotConfigured", "spec.models of the MotorCortex")
 
 	cortex := &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, "default"), Spec: v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{

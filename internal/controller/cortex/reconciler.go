@@ -27,7 +27,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -41,20 +41,20 @@ const (
 	maxConcurrent = 8
 )
 
-// Models finds the model endpoints of a namespace, and the key of its search provider. A *modelref.Problem as error names the configuration that is
+// Models finds the model endpoints of a namespace, and the key of its search provider. A *cortex.Problem as error names the configuration that is
 // missing.
 type Models interface {
-	ResolveMotor(ctx context.Context, namespace string) (modelref.Endpoint, error)
-	ResolveFast(ctx context.Context, namespace string) (modelref.Endpoint, error)
-	SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (modelref.Secret, error)
+	ResolveMotor(ctx context.Context, namespace string) (cortex.Endpoint, error)
+	ResolveFast(ctx context.Context, namespace string) (cortex.Endpoint, error)
+	SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (cortex.Secret, error)
 }
 
 // Services are asked whether they are available, in requests that cost nothing.
 type Services struct {
 	// Model reports whether the endpoint lists the model. Its error is a *Unavailable, or the context's.
-	Model func(ctx context.Context, e modelref.Endpoint) (listed bool, err error)
+	Model func(ctx context.Context, e cortex.Endpoint) (listed bool, err error)
 	// Search fails with a sentence for a person.
-	Search func(ctx context.Context, p *v1alpha1.SearchProvider, key modelref.Secret) error
+	Search func(ctx context.Context, p *v1alpha1.SearchProvider, key cortex.Secret) error
 	// Archive reports whether the bucket can be listed. It is nil where the manager has none. Why it cannot is for the installation alone.
 	Archive func(ctx context.Context) bool
 }
@@ -160,7 +160,7 @@ func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]find
 }
 
 // checkModels checks the model of the loop, and the model of hints if that is another one. err is what Models returned with motor.
-func (r *Reconciler) checkModels(ctx context.Context, namespace string, motor modelref.Endpoint, err error) (finding, error) {
+func (r *Reconciler) checkModels(ctx context.Context, namespace string, motor cortex.Endpoint, err error) (finding, error) {
 	found, err := r.checkModel(ctx, motor, err)
 	if err != nil || !found.ok {
 		return found, err
@@ -177,9 +177,9 @@ func (r *Reconciler) checkModels(ctx context.Context, namespace string, motor mo
 	return hints, nil
 }
 
-func (r *Reconciler) checkModel(ctx context.Context, e modelref.Endpoint, err error) (finding, error) {
+func (r *Reconciler) checkModel(ctx context.Context, e cortex.Endpoint, err error) (finding, error) {
 	found := finding{condition: v1alpha1.CortexModelAvailable}
-	if p, ok := modelref.AsProblem(err); ok {
+	if p, ok := cortex.AsProblem(err); ok {
 		found.reason, found.message = p.Reason, p.Message
 		return found, nil
 	}
@@ -205,7 +205,7 @@ func (r *Reconciler) checkModel(ctx context.Context, e modelref.Endpoint, err er
 func (r *Reconciler) checkSearch(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (finding, error) {
 	found := finding{condition: v1alpha1.CortexSearchReady}
 	key, err := r.Models.SearchKey(ctx, namespace, p)
-	if problem, ok := modelref.AsProblem(err); ok {
+	if problem, ok := cortex.AsProblem(err); ok {
 		found.reason, found.message = problem.Reason, problem.Message
 		return found, nil
 	}

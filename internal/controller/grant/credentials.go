@@ -8,8 +8,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/credential"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
@@ -25,7 +25,7 @@ func (g *Granter) source() credential.Source {
 	return credential.Source{Live: g.Live, Reviews: g.Client, Namespace: g.Sandbox.Namespace}
 }
 
-// CheckCredentials fails with a *modelref.Problem if a credential of the run cannot be used.
+// CheckCredentials fails with a *cortex.Problem if a credential of the run cannot be used.
 func (g *Granter) CheckCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
 	source := g.source()
 	for i := range run.Spec.Credentials {
@@ -44,7 +44,7 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 		return denied
 	}
 	_, err := source.Value(ctx, run, c, func() (bool, error) { return source.MayChoose(ctx, run, c) })
-	if p, ok := modelref.AsProblem(err); ok && later && p.Reason == v1alpha1.ReasonCredentialSecretNotFound {
+	if p, ok := cortex.AsProblem(err); ok && later && p.Reason == v1alpha1.ReasonCredentialSecretNotFound {
 		return nil
 	}
 	if denied != nil {
@@ -69,7 +69,7 @@ func (g *Granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) 
 		read := reading{problem: problem}
 		if problem == nil {
 			if read.value, err = source.Value(ctx, s.Run, c, func() (bool, error) { return g.chooses(ctx, s, st, c) }); err != nil {
-				if _, ok := modelref.AsProblem(err); !ok {
+				if _, ok := cortex.AsProblem(err); !ok {
 					return err
 				}
 				read.problem = err
@@ -87,7 +87,7 @@ func (g *Granter) review(ctx context.Context, s *pass.Run, st *memory, c *v1alph
 		return last.problem, nil
 	}
 	problem = g.source().Allowed(ctx, s.Run, c)
-	if _, ok := modelref.AsProblem(problem); problem != nil && !ok {
+	if _, ok := cortex.AsProblem(problem); problem != nil && !ok {
 		return nil, problem
 	}
 	if st.reviews == nil {
@@ -115,7 +115,7 @@ func (g *Granter) chooses(ctx context.Context, s *pass.Run, st *memory, c *v1alp
 }
 
 func problemText(err error) string {
-	if p, ok := modelref.AsProblem(err); ok {
+	if p, ok := cortex.AsProblem(err); ok {
 		return p.Message
 	}
 	return err.Error()

@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/credential"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
 // Check looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket reports whether
-// the manager has one. The error is a *modelref.Problem if one is not, or if they are.
+// the manager has one. The error is a *cortex.Problem if one is not, or if they are.
 func Check(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	var fromBucket int64
 	for i := range run.Spec.Files {
@@ -37,19 +37,19 @@ func Check(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bu
 			return err
 		}
 		if problem != "" {
-			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf("spec.files[%d]: %s.", i, problem)}
+			return &cortex.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf("spec.files[%d]: %s.", i, problem)}
 		}
 	}
 	if fromBucket <= fit.MaxBucketBytes {
 		return nil
 	}
 	const mib = 1 << 20
-	return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
+	return &cortex.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
 		"spec.files have %d MiB from the bucket, and a run is given %d MiB at most: give fewer, or split the run.",
 		(fromBucket+mib-1)/mib, fit.MaxBucketBytes/mib)}
 }
 
-// Review returns a *modelref.Problem unless the creator of the run may themselves get the source of each file: a ConfigMap, or that of an artifact.
+// Review returns a *cortex.Problem unless the creator of the run may themselves get the source of each file: a ConfigMap, or that of an artifact.
 // An artifact in the bucket has no object, so the right to get its run counts. Review runs before any message reveals whether an object exists.
 func Review(ctx context.Context, reviews client.Client, live client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	asked := map[authorizationv1.ResourceAttributes]bool{}
@@ -63,7 +63,7 @@ func Review(ctx context.Context, reviews client.Client, live client.Reader, run 
 		}
 		asked[*right] = true
 		if run.Spec.Requester == nil {
-			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
+			return &cortex.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
 				"spec.files[%d]: the run does not say who created it, so it is given no ConfigMap and no artifact. Create it again with your name in spec.requester.username.", i)}
 		}
 		may, err := credential.May(ctx, reviews, run, *right)
@@ -71,7 +71,7 @@ func Review(ctx context.Context, reviews client.Client, live client.Reader, run 
 			return err
 		}
 		if !may {
-			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
+			return &cortex.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
 				"spec.files[%d]: %s, who created the run, may not get the %s %s in namespace %s, so neither may the run. Give them the verb get on it.",
 				i, run.Spec.Requester.Username, right.Resource, right.Name, run.Namespace)}
 		}

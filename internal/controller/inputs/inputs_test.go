@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 )
 
 func TestARunMayAskForSoMuchOfTheBucket(t *testing.T) {
@@ -51,7 +51,7 @@ func TestARunMayAskForSoMuchOfTheBucket(t *testing.T) {
 			continue
 		}
 		want := fmt.Sprintf("spec.files have %d MiB from the bucket, and a run is given 256 MiB at most: give fewer, or split the run.", tt.want)
-		if p, ok := modelref.AsProblem(err); !ok || p.Reason != v1alpha1.ReasonInputFileNotFound || !strings.HasPrefix(p.Message, want) {
+		if p, ok := cortex.AsProblem(err); !ok || p.Reason != v1alpha1.ReasonInputFileNotFound || !strings.HasPrefix(p.Message, want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}

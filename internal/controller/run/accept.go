@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/inputs"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -50,7 +50,7 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	if err == nil {
 		err = r.grants().CheckCredentials(ctx, s.Run)
 	}
-	if p, ok := modelref.AsProblem(err); ok {
+	if p, ok := cortex.AsProblem(err); ok {
 		s.Block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
 		// A missing Secret or ConfigMap is looked up again: they are not watched, because that would require the right to read all of them.
 		s.Wake(s.Now.Add(s.Pause()))
@@ -106,11 +106,11 @@ func (r *Reconciler) showTools(ctx context.Context, s *pass.Run) error {
 	if !slices.Contains(s.Run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}
-	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
+	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return err
 	}
-	if cortex.Spec.Search == nil {
+	if c.Spec.Search == nil {
 		s.Set(v1alpha1.ConditionToolsOffered, metav1.ConditionFalse, v1alpha1.ReasonSearchNotConfigured,
 			"The model is not offered search_web: the MotorCortex \"default\" of the namespace has no spec.search. The run goes on without it.")
 		return nil

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -54,7 +55,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn,
 	if !runpolicy.HasModel(s.Run) {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
 	}
-	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
+	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
@@ -63,10 +64,10 @@ func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn,
 		return runpolicy.Turn{}, err
 	}
 	since := r.lookingSince()
-	if turn := runpolicy.TakeTurn(s.Run, cortex.Spec.Concurrency, runs, since, s.Now); turn.Verdict == runpolicy.Wait {
+	if turn := runpolicy.TakeTurn(s.Run, c.Spec.Concurrency, runs, since, s.Now); turn.Verdict == runpolicy.Wait {
 		return turn, nil
 	}
-	if cortex, err = r.cortex(ctx, r.Live, s.Run.Namespace); err != nil || cortex.Spec.Concurrency == nil {
+	if c, err = cortex.Get(ctx, r.Live, s.Run.Namespace); err != nil || c.Spec.Concurrency == nil {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, err
 	}
 	s.Unlock = append(s.Unlock, r.admissions.lock(s.Run.Namespace))
@@ -74,7 +75,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn,
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
-	return runpolicy.TakeTurn(s.Run, cortex.Spec.Concurrency, runs, since, s.Now), nil
+	return runpolicy.TakeTurn(s.Run, c.Spec.Concurrency, runs, since, s.Now), nil
 }
 
 // lookingSince returns when this reconciler first asked whose turn it is, which it does for the first time as the leader.
@@ -153,8 +154,8 @@ func leavesQueue() predicate.Predicate {
 
 // nextTurns maps a run that has left the queue, or its slot, to those whose turn it is now.
 func (r *Reconciler) nextTurns(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
-		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
+	return r.chosen(ctx, o, func(c *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+		return runpolicy.NextTurns(c.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
 	})
 }
 

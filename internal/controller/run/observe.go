@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -21,11 +22,11 @@ import (
 
 // observe reads the namespace's bounds, the journal and the Pod.
 func (r *Reconciler) observe(ctx context.Context, s *pass.Run) (bool, error) {
-	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
+	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return false, err
 	}
-	s.Bounds, s.Classes = reach.Bounds(cortex), reach.StorageClasses(cortex)
+	s.Bounds, s.Classes = reach.Bounds(c), reach.StorageClasses(c)
 	if err := r.readJournal(ctx, r.Client, s); err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
-	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -78,7 +78,7 @@ type Reconciler struct {
 	// Live reads past the cache, where a stale answer would end or double something.
 	Live     client.Reader
 	Recorder events.EventRecorder
-	Models   modelref.Resolver
+	Models   cortex.Resolver
 	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.
 	Workers placement.Workers
 	Config  Config

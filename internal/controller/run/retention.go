@@ -17,16 +17,17 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // retire deletes a finished run when its time is over, or when there are enough newer ones. Its Pod and steps go with it.
 func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
-	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
+	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return err
 	}
-	keep := cortex.Spec.Retention
+	keep := c.Spec.Retention
 	var runs []v1alpha1.MotorRun
 	// This is checked before the list: while the bucket is away, many runs wait for their archives, and each of them comes here.
 	if least := runpolicy.KeptUntil(s.Run, r.archiving()); least.IsZero() || !r.passed(s, least) {
@@ -109,13 +110,13 @@ func (r *Reconciler) surplus(ctx context.Context, o client.Object) []reconcile.R
 	if !ok {
 		return nil
 	}
-	return r.chosenAmong(ctx, o, func(cortex *v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) {
-		if keep := cortex.Spec.Retention; keep.MaxSucceeded == nil && keep.MaxFailed == nil {
+	return r.chosenAmong(ctx, o, func(c *v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) {
+		if keep := c.Spec.Retention; keep.MaxSucceeded == nil && keep.MaxFailed == nil {
 			return nil, nil
 		}
 		return r.indexed(ctx, run.Namespace, indexEnd, endOf(run))
-	}, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
-		surplus, now, archiving := runpolicy.Surplus(cortex.Spec.Retention, runs), r.apiNow(), r.archiving()
+	}, func(c *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+		surplus, now, archiving := runpolicy.Surplus(c.Spec.Retention, runs), r.apiNow(), r.archiving()
 		return slices.DeleteFunc(surplus, func(run *v1alpha1.MotorRun) bool {
 			least := runpolicy.KeptUntil(run, archiving)
 			return least.IsZero() || least.After(now)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/cortex"
 )
 
 // allRuns maps a MotorCortex to the runs of its namespace: it sets how long finished runs are retained, too.
@@ -64,19 +64,6 @@ func (r *Reconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.M
 	return runs.Items, nil
 }
 
-// cortex returns the namespace's MotorCortex, an empty one if there is none.
-func (r *Reconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
-	cortex := &v1alpha1.MotorCortex{}
-	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, cortex)
-	if apierrors.IsNotFound(err) {
-		return &v1alpha1.MotorCortex{}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get MotorCortex: %w", err)
-	}
-	return cortex, nil
-}
-
 // chosen requests a pass over those runs of a namespace that choose selects from its MotorCortex.
 func (r *Reconciler) chosen(
 	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
@@ -90,17 +77,17 @@ func (r *Reconciler) chosenAmong(
 	ctx context.Context, o client.Object, list func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error),
 	choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
 ) []reconcile.Request {
-	cortex, err := r.cortex(ctx, r.Client, o.GetNamespace())
+	c, err := cortex.Get(ctx, r.Client, o.GetNamespace())
 	var runs []v1alpha1.MotorRun
 	if err == nil {
-		runs, err = list(cortex)
+		runs, err = list(c)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "find the runs that another one concerns", "namespace", o.GetNamespace(), "run", o.GetName())
 		return nil
 	}
 	var requests []reconcile.Request
-	for _, run := range choose(cortex, runs) {
+	for _, run := range choose(c, runs) {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 	}
 	return requests

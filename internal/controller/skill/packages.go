@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -83,12 +84,11 @@ func (r *Reconciler) packages(ctx context.Context, s *scope) error {
 
 // packageSources returns the sources of the namespace's MotorCortex, nil if it has none.
 func (r *Reconciler) packageSources(ctx context.Context, namespace string) (*v1alpha1.PackageSources, error) {
-	var cortex v1alpha1.MotorCortex
-	err := r.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, &cortex)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get MotorCortex: %w", err)
+	c, err := cortex.Get(ctx, r, namespace)
+	if err != nil {
+		return nil, err
 	}
-	return cortex.Spec.Packages, nil
+	return c.Spec.Packages, nil
 }
 
 // packageHosts returns the hosts that packages are installed from. missing is the message about packages without an address to install them from,

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/harvest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
@@ -21,7 +22,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/savedcredential"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -43,9 +43,9 @@ type Host struct {
 	Clock  runenv.Clock
 	Limits *runenv.Limits
 	Box    box.Config
-	Models modelref.Resolver
+	Models cortex.Resolver
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
-	NewModel func(modelref.Endpoint) (motorloop.Model, error)
+	NewModel func(cortex.Endpoint) (motorloop.Model, error)
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
 	// Fault is called at each FaultPoint. It is nil but in tests.

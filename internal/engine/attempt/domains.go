@@ -4,12 +4,9 @@ package attempt
 
 import (
 	"context"
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -30,12 +27,11 @@ func NewDomainPolicy(run *v1alpha1.MotorRun, p runpolicy.Progress, bounds []v1al
 
 // readBounds reads the bounds of the run's requests.
 func (a *Attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
-	var cortex v1alpha1.MotorCortex
-	err := a.Env.Client.Get(ctx, types.NamespacedName{Namespace: a.Env.Run.Namespace, Name: v1alpha1.CortexName}, &cortex)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get MotorCortex: %w", err)
+	c, err := cortex.Get(ctx, a.Env.Client, a.Env.Run.Namespace)
+	if err != nil {
+		return nil, err
 	}
-	return reach.Bounds(&cortex), nil
+	return reach.Bounds(c), nil
 }
 
 // Check answers a request that needs no decision of a person.

@@ -9,13 +9,12 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
@@ -56,19 +55,18 @@ func (a *Attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
 // installArgs returns the packages and their sources, or the reason for which none are installed: the MotorCortex may have changed since the run was
 // made.
 func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun) (toolapi.InstallArgs, *toolapi.Result, error) {
-	var cortex v1alpha1.MotorCortex
-	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return toolapi.InstallArgs{}, nil, fmt.Errorf("get MotorCortex: %w", err)
+	c, err := cortex.Get(ctx, live, run.Namespace)
+	if err != nil {
+		return toolapi.InstallArgs{}, nil, err
 	}
-	deps, sources := run.Spec.Dependencies, cortex.Spec.Packages
+	deps, sources := run.Spec.Dependencies, c.Spec.Packages
 	if deps == nil {
 		deps = &v1alpha1.SkillDependencies{}
 	}
 	if sources == nil {
 		sources = &v1alpha1.PackageSources{}
 	}
-	if hash := skill.PackagesHash(deps, cortex.Spec.Packages); !runpolicy.InstallsFor(run, hash) {
+	if hash := skill.PackagesHash(deps, c.Spec.Packages); !runpolicy.InstallsFor(run, hash) {
 		// The run is named by that hash, and nothing else may be stored under it.
 		return toolapi.InstallArgs{}, notInstalled("spec.packages of the namespace's MotorCortex has changed since the run was made."), nil
 	}

@@ -9,18 +9,18 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // openModel opens the model of the run's loop. A *motorloop.Outage means that there is none until something is configured.
-func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endpoint, error) {
+func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, cortex.Endpoint, error) {
 	endpoint, err := a.Host.Models.Resolve(ctx, a.Env.Run)
 	a.awaySeconds = endpoint.WaitSeconds()
-	if p, ok := modelref.AsProblem(err); ok {
+	if p, ok := cortex.AsProblem(err); ok {
 		return nil, endpoint, missing(p)
 	}
 	if err != nil {
@@ -29,7 +29,7 @@ func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endp
 	a.Env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
 	model, err := a.Host.NewModel(endpoint)
 	if err != nil {
-		return nil, endpoint, missing(&modelref.Problem{
+		return nil, endpoint, missing(&cortex.Problem{
 			Reason:  v1alpha1.ReasonModelNotConfigured,
 			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
 		})

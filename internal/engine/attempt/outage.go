@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -41,7 +41,7 @@ func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
 }
 
 // window returns how many tokens fit into the window of the model: the setting of the MotorCortex, or the endpoint's limit if that is lower.
-func window(endpoint modelref.Endpoint, model motorloop.Model) int64 {
+func window(endpoint cortex.Endpoint, model motorloop.Model) int64 {
 	configured := int64(endpoint.ContextTokens)
 	m, ok := model.(windowed)
 	if !ok {
@@ -54,7 +54,7 @@ func window(endpoint modelref.Endpoint, model motorloop.Model) int64 {
 }
 
 // missing returns the outage of a model that cannot be asked before something is configured.
-func missing(p *modelref.Problem) *motorloop.Outage {
+func missing(p *cortex.Problem) *motorloop.Outage {
 	return &motorloop.Outage{Reason: p.Reason, Message: p.Message, MustAct: true}
 }
 

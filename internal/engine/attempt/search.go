@@ -14,13 +14,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/websearch"
@@ -37,7 +34,7 @@ const (
 // administrator of the namespace has chosen the provider, and the model chooses nothing but the query.
 type searcher struct {
 	// keys has the keys of providers.
-	keys modelref.Resolver
+	keys cortex.Resolver
 	// transport reaches providers, one of its own kind if it is nil.
 	transport http.RoundTripper
 	provider  *v1alpha1.SearchProvider
@@ -50,14 +47,13 @@ func (a *Attempt) openSearch(ctx context.Context, loop *motorloop.Loop) error {
 	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}
-	var cortex v1alpha1.MotorCortex
-	err := a.Env.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("get MotorCortex: %w", err)
+	c, err := cortex.Get(ctx, a.Env.Client, run.Namespace)
+	if err != nil {
+		return err
 	}
-	if cortex.Spec.Search != nil {
+	if c.Spec.Search != nil {
 		loop.Config.Search = true
-		loop.Search = &searcher{keys: a.Host.Models, transport: a.Host.SearchTransport, provider: cortex.Spec.Search, env: a.Env}
+		loop.Search = &searcher{keys: a.Host.Models, transport: a.Host.SearchTransport, provider: c.Spec.Search, env: a.Env}
 	}
 	return nil
 }
@@ -82,7 +78,7 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 	}
 	// The key is read for each search: a replaced key takes effect at once.
 	key, err := s.keys.SearchKey(ctx, s.env.Run.Namespace, s.provider)
-	switch p, missing := modelref.AsProblem(err); {
+	switch p, missing := cortex.AsProblem(err); {
 	case missing:
 		return toolapi.Refusal(CodeSearchFailed, "The search provider is not set up. "+p.Message), nil
 	case err != nil && ctx.Err() != nil:

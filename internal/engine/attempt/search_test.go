@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -65,7 +65,7 @@ func searchFor(t *testing.T, secret searchReader, answer http.HandlerFunc) (s *s
 	t.Cleanup(server.Close)
 	log = &bytes.Buffer{}
 	return &searcher{
-		keys: modelref.Resolver{Secrets: secret},
+		keys: cortex.Resolver{Secrets: secret},
 		env: &runenv.Env{
 			Clock: runenv.Clock{Now: time.Now}, Run: &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}, Known: &redacting.Secrets{},
 			Log: slog.New(slog.NewTextHandler(log, nil)),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modelref finds the model endpoint of a run: that of the namespace's MotorCortex, else the manager's.
-package modelref
+package cortex
 
 import (
 	"cmp"
@@ -127,12 +126,11 @@ func (r Resolver) ResolveFast(ctx context.Context, namespace string) (Endpoint, 
 }
 
 func (r Resolver) resolve(ctx context.Context, namespace string, choose func(v1alpha1.ModelSet) *v1alpha1.ModelEndpoint) (Endpoint, error) {
-	var cortex v1alpha1.MotorCortex
-	err := r.Cortex.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, &cortex)
-	if client.IgnoreNotFound(err) != nil {
-		return Endpoint{}, fmt.Errorf("get MotorCortex: %w", err)
+	c, err := Get(ctx, r.Cortex, namespace)
+	if err != nil {
+		return Endpoint{}, err
 	}
-	chosen := choose(cortex.Spec.Models)
+	chosen := choose(c.Spec.Models)
 	e := r.Default
 	if chosen != nil {
 		if e, err = r.endpoint(ctx, namespace, chosen); err != nil {
