@@ -13,10 +13,11 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
-	"motorcortex.dev/motorcortex/internal/controller/cortex"
+	cortexcontroller "motorcortex.dev/motorcortex/internal/controller/cortex"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/websearch"
 )
 
@@ -25,14 +26,14 @@ type newModel func(cortex.Endpoint) (*openai.Client, error)
 
 // setupCortex builds the controller that reports in each MotorCortex whether its services are available.
 func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out outside, store *bucket.Bucket, log *slog.Logger) error {
-	services := cortex.Services{
+	services := cortexcontroller.Services{
 		Model:  probeModel(model, models.Default),
 		Search: out.probeSearch,
 	}
 	if store != nil {
 		services.Archive = probeArchive(store.Check, log)
 	}
-	r := &cortex.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Models: models, Services: services}
+	r := &cortexcontroller.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Models: models, Services: services}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of MotorCortex: %w", err)
 	}
@@ -44,15 +45,15 @@ func probeModel(model newModel, own cortex.Endpoint) func(context.Context, corte
 	ask := func(ctx context.Context, e cortex.Endpoint) (bool, error) {
 		c, err := model(e)
 		if err != nil {
-			return false, &cortex.Unavailable{Reason: v1alpha1.ReasonModelNotConfigured, Message: "The model cannot be asked: " + err.Error() + "."}
+			return false, &cortexcontroller.Unavailable{Reason: v1alpha1.ReasonModelNotConfigured, Message: "The model cannot be asked: " + err.Error() + "."}
 		}
 		listed, err := c.Probe(ctx)
 		if f, ok := errors.AsType[*motorloop.Failure](err); ok {
-			return false, &cortex.Unavailable{Reason: f.Reason, Message: f.Message}
+			return false, &cortexcontroller.Unavailable{Reason: f.Reason, Message: f.Message}
 		}
 		return listed, err
 	}
-	shared := cortex.Shared(time.Now, func(ctx context.Context) (bool, error) { return ask(ctx, own) })
+	shared := cortexcontroller.Shared(time.Now, func(ctx context.Context) (bool, error) { return ask(ctx, own) })
 	return func(ctx context.Context, e cortex.Endpoint) (bool, error) {
 		if e.Same(own) {
 			return shared(ctx)
@@ -61,14 +62,14 @@ func probeModel(model newModel, own cortex.Endpoint) func(context.Context, corte
 	}
 }
 
-func (o outside) probeSearch(ctx context.Context, p *v1alpha1.SearchProvider, key cortex.Secret) error {
-	return websearch.Provider{Type: websearch.Type(p.Type), URL: p.URL, APIKey: key.Reveal(), Transport: o.models}.Probe(ctx)
+func (o outside) probeSearch(ctx context.Context, p *v1alpha1.SearchProvider, key secret.Value) error {
+	return websearch.Provider{Type: websearch.Type(p.Type), URL: p.URL, APIKey: key, Transport: o.models}.Probe(ctx)
 }
 
 // probeArchive lists the bucket, once for all namespaces, and logs when that begins to fail.
 func probeArchive(check func(context.Context) error, log *slog.Logger) func(context.Context) bool {
 	failed := false
-	shared := cortex.Shared(time.Now, func(ctx context.Context) (bool, error) {
+	shared := cortexcontroller.Shared(time.Now, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, bucketCheck)
 		defer cancel()
 		err := check(ctx)

@@ -14,9 +14,10 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller/cortex"
+	cortexcontroller "motorcortex.dev/motorcortex/internal/controller/cortex"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // The installation's own model is asked once for all namespaces, and that of a namespace for itself.
@@ -32,7 +33,7 @@ func TestProbeModel(t *testing.T) {
 	defer s.Close()
 	own := cortex.Endpoint{BaseURL: s.URL, Model: "m"}
 	probe := probeModel(func(e cortex.Endpoint) (*openai.Client, error) {
-		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, Model: e.Model, APIKey: e.APIKey.Reveal()}, openai.Options{})
+		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, Model: e.Model, APIKey: e.APIKey}, openai.Options{})
 	}, own)
 	for _, namespace := range []string{"a", "b"} {
 		e := own
@@ -45,9 +46,9 @@ func TestProbeModel(t *testing.T) {
 		t.Errorf("two namespaces had the installation's model asked %d times", n)
 	}
 	theirs := own
-	theirs.APIKey = cortex.NewSecret("wrong")
+	theirs.APIKey = secret.New("wrong")
 	_, err := probe(t.Context(), theirs)
-	if u, ok := errors.AsType[*cortex.Unavailable](err); !ok || u.Reason != v1alpha1.ReasonModelUnauthorized || asked.Load() != 2 {
+	if u, ok := errors.AsType[*cortexcontroller.Unavailable](err); !ok || u.Reason != v1alpha1.ReasonModelUnauthorized || asked.Load() != 2 {
 		t.Errorf("a key of its own: %v, asked %d times", err, asked.Load())
 	}
 	theirs.BaseURL = "not an address"

@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/archiver"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // options are the manager's flags and the values from its Pod's environment.
@@ -133,10 +134,10 @@ func (o *options) complete() error {
 	}
 	o.builtIn = cortex.Endpoint{
 		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),
-		APIKey:  cortex.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),
+		APIKey:  secret.New(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),
 		Model:   strings.TrimSpace(o.model),
 	}
-	if o.builtIn.BaseURL == "" && o.builtIn.APIKey.Reveal() != "" {
+	if o.builtIn.BaseURL == "" && !o.builtIn.APIKey.IsEmpty() {
 		o.builtIn.BaseURL = defaultBaseURL
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestComplete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, endpoint{o.builtIn.BaseURL, o.builtIn.Model, o.builtIn.APIKey.Reveal()}); diff != "" {
+			if diff := cmp.Diff(tt.want, endpoint{o.builtIn.BaseURL, o.builtIn.Model, o.builtIn.APIKey.RevealText()}); diff != "" {
 				t.Errorf("model (-want +got):\n%s", diff)
 			}
 			if !strings.HasPrefix(o.worker, tt.worker) || len(o.worker) > 253 {

@@ -85,7 +85,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	}
 	endpoints := &breaker.Registry{}
 	model := func(e cortex.Endpoint) (*openai.Client, error) {
-		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model, Tenant: e.Namespace}, openai.Options{
+		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Model, Tenant: e.Namespace}, openai.Options{
 			Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
 			IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
 		})

@@ -30,14 +30,14 @@ func TestGet(t *testing.T) {
 	away := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.New("the API server is away")
 	}}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own)
-	if c, err := Get(t.Context(), reader.Build(), "agents"); err != nil || c.Spec.Search == nil {
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own).Build()
+	if c, err := Get(t.Context(), reader, "agents"); err != nil || c.Spec.Search == nil {
 		t.Errorf("of its namespace: %+v, %v", c, err)
 	}
-	if c, err := Get(t.Context(), reader.Build(), "others"); err != nil || c == nil || c.Spec.Search != nil {
+	if c, err := Get(t.Context(), reader, "others"); err != nil || c == nil || c.Spec.Search != nil {
 		t.Errorf("of a namespace without one: %+v, %v", c, err)
 	}
-	if c, err := Get(t.Context(), reader.WithInterceptorFuncs(away).Build(), "agents"); err == nil || c != nil || !strings.Contains(err.Error(), "get MotorCortex") {
+	if c, err := Get(t.Context(), interceptor.NewClient(reader, away), "agents"); err == nil || c != nil || !strings.Contains(err.Error(), "get MotorCortex") {
 		t.Errorf("of an API server that is away: %+v, %v", c, err)
 	}
 }

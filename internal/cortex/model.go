@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // Endpoint is a model at an address. It does not print its key.
@@ -23,7 +24,7 @@ type Endpoint struct {
 	Namespace string
 	BaseURL   string
 	Model     string
-	APIKey    Secret
+	APIKey    secret.Value
 	// ContextTokens is the maximum of tokens that a request and its answer have together, 0 if it is not known.
 	ContextTokens int32
 	// TextEnds is true if a text of the model ends a run, and not only a call of finish. The manager's own endpoint has it where a MotorCortex names
@@ -35,7 +36,7 @@ type Endpoint struct {
 
 // Same reports whether both are the same model at the same address, asked with the same key.
 func (e Endpoint) Same(other Endpoint) bool {
-	return e.BaseURL == other.BaseURL && e.Model == other.Model && e.APIKey.Reveal() == other.APIKey.Reveal()
+	return e.BaseURL == other.BaseURL && e.Model == other.Model && e.APIKey.Equal(other.APIKey)
 }
 
 // defaultOutageSeconds is how long a run waits for its model where no MotorCortex says so.
@@ -43,35 +44,6 @@ const defaultOutageSeconds = 3600
 
 // WaitSeconds returns how long a run waits for a model that is unavailable.
 func (e Endpoint) WaitSeconds() int32 { return cmp.Or(e.OutageSeconds, defaultOutageSeconds) }
-
-// Secret is a value that must not be printed. It is behind a pointer because methods alone do not hide a string: fmt does not call them for a wrong
-// verb or an unexported field, nor does encoding/json for the key of a map.
-type Secret struct{ value *string }
-
-// NewSecret makes a Secret of a value; of an empty one the zero Secret.
-func NewSecret(value string) Secret {
-	if value == "" {
-		return Secret{}
-	}
-	return Secret{value: &value}
-}
-
-// String hides the value from every formatter and logger.
-func (Secret) String() string { return "[redacted]" }
-
-// GoString hides the value from %#v.
-func (Secret) GoString() string { return "[redacted]" }
-
-// MarshalText hides the value from JSON.
-func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
-
-// Reveal returns the value, for the only code that sends it.
-func (s Secret) Reveal() string {
-	if s.value == nil {
-		return ""
-	}
-	return *s.value
-}
 
 // Problem is a configuration error that a person must correct; waiting for that is right, retrying is not.
 type Problem struct {
@@ -181,37 +153,37 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 	return e, err
 }
 
-// SearchKey returns the API key of a namespace's search provider, the zero Secret if it has none. The error is a *Problem if a person must correct
+// SearchKey returns the API key of a namespace's search provider, the zero Value if it has none. The error is a *Problem if a person must correct
 // the configuration.
-func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (Secret, error) {
+func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (secret.Value, error) {
 	if p.APIKeySecretRef == nil {
-		return Secret{}, nil
+		return secret.Value{}, nil
 	}
 	return r.key(ctx, namespace, p.APIKeySecretRef, "search provider")
 }
 
 // key reads the API key of a model, or of something else that has one.
-func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, of string) (Secret, error) {
+func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, of string) (secret.Value, error) {
 	var s corev1.Secret
 	err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &s)
 	if apierrors.IsNotFound(err) {
-		return Secret{}, &Problem{v1alpha1.ReasonModelSecretNotFound, fmt.Sprintf(
+		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretNotFound, fmt.Sprintf(
 			"The Secret %s with the %s's API key does not exist in namespace %s. Create it with the key %s.", ref.Name, of, namespace, ref.Key)}
 	}
 	if err != nil {
-		return Secret{}, fmt.Errorf("get the Secret of the %s's API key: %w", of, err)
+		return secret.Value{}, fmt.Errorf("get the Secret of the %s's API key: %w", of, err)
 	}
 	if HoldsOtherThings(s.Type) {
-		return Secret{}, &Problem{v1alpha1.ReasonModelSecretForbidden, fmt.Sprintf(
+		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretForbidden, fmt.Sprintf(
 			"The Secret %s in namespace %s is of type %s, and no Secret of that type is sent to a %s. Put the API key into one of type Opaque.",
 			ref.Name, namespace, s.Type, of)}
 	}
 	value := strings.TrimSpace(string(s.Data[ref.Key]))
 	if value == "" {
-		return Secret{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(
+		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(
 			"The Secret %s in namespace %s has no value under the key %s. Put the %s's API key there.", ref.Name, namespace, ref.Key, of)}
 	}
-	return NewSecret(value), nil
+	return secret.New(value), nil
 }
 
 func check(e Endpoint) error {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // reader holds the objects of the namespace ns, or fails.
@@ -62,7 +63,7 @@ type plain struct{ BaseURL, Model, Key string }
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	const mine, theirs = "https://manager.example.org/v1", "https://theirs.example.org/v1"
-	whole := Endpoint{BaseURL: mine, Model: "model-0", APIKey: NewSecret("manager-key")}
+	whole := Endpoint{BaseURL: mine, Model: "model-0", APIKey: secret.New("manager-key")}
 	secrets := map[string]map[string]string{"keys": {"a": " their-key\r\n", "empty": "", "blank": " \n\t"}}
 	type set = v1alpha1.ModelSet
 	type end = v1alpha1.ModelEndpoint
@@ -134,7 +135,7 @@ func TestResolve(t *testing.T) {
 			if e.Namespace != "ns" {
 				t.Errorf("it is asked for namespace %q", e.Namespace)
 			}
-			if diff := cmp.Diff(tt.want, plain{e.BaseURL, e.Model, e.APIKey.Reveal()}); diff != "" {
+			if diff := cmp.Diff(tt.want, plain{e.BaseURL, e.Model, e.APIKey.RevealText()}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -143,7 +144,7 @@ func TestResolve(t *testing.T) {
 
 func TestResolveFast(t *testing.T) {
 	t.Parallel()
-	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: NewSecret("manager-key")}
+	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: secret.New("manager-key")}
 	motor, fast, other := &v1alpha1.ModelEndpoint{Model: "m"}, &v1alpha1.ModelEndpoint{Model: "f"}, &v1alpha1.ModelEndpoint{Model: "d"}
 	for name, tt := range map[string]struct {
 		models  v1alpha1.ModelSet
@@ -173,7 +174,7 @@ func TestResolveFast(t *testing.T) {
 // The manager's key is never sent to an address that a namespace chose, whatever else it configures.
 func TestManagersKeyGoesNowhereElse(t *testing.T) {
 	t.Parallel()
-	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: NewSecret("manager-key")}
+	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: secret.New("manager-key")}
 	for _, motor := range []v1alpha1.ModelEndpoint{
 		{Model: "m", BaseURL: "https://theirs.example.org/v1"},
 		{Model: "m", BaseURL: "https://manager.example.org/v1@theirs.example.org"},
@@ -186,7 +187,7 @@ func TestManagersKeyGoesNowhereElse(t *testing.T) {
 		}
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: v1alpha1.MotorRunSpec{Model: &v1alpha1.RunModel{Name: "mine"}}}
 		e, _ := Resolver{Cortex: r, Secrets: r, Default: whole}.Resolve(t.Context(), run)
-		if e.APIKey.Reveal() != "" {
+		if !e.APIKey.IsEmpty() {
 			t.Errorf("%s gets a key", motor.BaseURL)
 		}
 	}
@@ -234,7 +235,7 @@ func TestSearchKey(t *testing.T) {
 			if p, ok := AsProblem(err); ok {
 				problem = p.Message
 			}
-			if got.Reveal() != tt.want || problem != tt.problem || (err != nil) != (tt.problem != "") {
+			if got.RevealText() != tt.want || problem != tt.problem || (err != nil) != (tt.problem != "") {
 				t.Errorf("got %d bytes, %v", len(got.Reveal()), err)
 			}
 		})
@@ -272,17 +273,17 @@ func TestTextEnds(t *testing.T) {
 
 func TestSame(t *testing.T) {
 	t.Parallel()
-	one := Endpoint{Namespace: "a", BaseURL: "https://a.example.org", Model: "m", APIKey: NewSecret("k")}
+	one := Endpoint{Namespace: "a", BaseURL: "https://a.example.org", Model: "m", APIKey: secret.New("k")}
 	for name, tt := range map[string]struct {
 		change func(*Endpoint)
 		same   bool
 	}{
-		"the same key in another Secret": {func(e *Endpoint) { e.APIKey = NewSecret("k") }, true},
+		"the same key in another Secret": {func(e *Endpoint) { e.APIKey = secret.New("k") }, true},
 		"of another namespace":           {func(e *Endpoint) { e.Namespace = "b" }, true},
 		"another address":                {func(e *Endpoint) { e.BaseURL = "https://b.example.org" }, false},
 		"another model":                  {func(e *Endpoint) { e.Model = "n" }, false},
-		"another key":                    {func(e *Endpoint) { e.APIKey = NewSecret("l") }, false},
-		"no key":                         {func(e *Endpoint) { e.APIKey = Secret{} }, false},
+		"another key":                    {func(e *Endpoint) { e.APIKey = secret.New("l") }, false},
+		"no key":                         {func(e *Endpoint) { e.APIKey = secret.Value{} }, false},
 	} {
 		other := one
 		tt.change(&other)

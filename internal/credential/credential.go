@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
-	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // SecretType is the type of the Secrets that runs have saved.
@@ -54,42 +54,42 @@ type Source struct {
 
 // Value reads the value of a run's credential. The error is a *cortex.Problem if a person must change the configuration. It never contains the
 // value.
-func (s Source) Value(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) (grant.Value, error) {
+func (s Source) Value(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) (secret.Value, error) {
 	namespace := run.Namespace
-	var secret corev1.Secret
-	err := s.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: c.SecretRef.Name}, &secret)
+	var object corev1.Secret
+	err := s.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: c.SecretRef.Name}, &object)
 	switch {
 	case apierrors.IsNotFound(err):
-		return grant.Value{}, problem(v1alpha1.ReasonCredentialSecretNotFound, c,
+		return secret.Value{}, problem(v1alpha1.ReasonCredentialSecretNotFound, c,
 			"the Secret %s does not exist in namespace %s. Create it with the key %s.", c.SecretRef.Name, namespace, c.SecretRef.Key)
 	case apierrors.IsForbidden(err):
-		return grant.Value{}, problem(v1alpha1.ReasonCredentialForbidden, c,
+		return secret.Value{}, problem(v1alpha1.ReasonCredentialForbidden, c,
 			"the manager may not read the Secret %s in namespace %s. Give it the verb get.", c.SecretRef.Name, namespace)
 	case err != nil:
-		return grant.Value{}, fmt.Errorf("get the Secret %s of the credential %s: %w", c.SecretRef.Name, c.Name, err)
+		return secret.Value{}, fmt.Errorf("get the Secret %s of the credential %s: %w", c.SecretRef.Name, c.Name, err)
 	}
-	if s.isForbidden(&secret) {
-		return grant.Value{}, problem(v1alpha1.ReasonCredentialForbidden, c,
+	if s.isForbidden(&object) {
+		return secret.Value{}, problem(v1alpha1.ReasonCredentialForbidden, c,
 			"no run may use the Secret %s, which is of type %q in namespace %s. Put the value into one of type Opaque in a namespace of its own.",
-			secret.Name, secret.Type, namespace)
+			object.Name, object.Type, namespace)
 	}
-	if err := bound(&secret, run, c, chooses); err != nil {
-		return grant.Value{}, err
+	if err := bound(&object, run, c, chooses); err != nil {
+		return secret.Value{}, err
 	}
-	return valueOf(&secret, c)
+	return valueOf(&object, c)
 }
 
 // bound returns an error unless the value may be sent to all hosts of the credential. Without it the right to use a Secret would be the right to
 // read it: the value would be sent to a host of the reader's own.
-func bound(secret *corev1.Secret, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) error {
-	host := outside(secret, c)
+func bound(object *corev1.Secret, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) error {
+	host := outside(object, c)
 	switch {
 	case host == "":
 		return nil
-	case secret.Type == SecretType:
+	case object.Type == SecretType:
 		return problem(v1alpha1.ReasonCredentialForbidden, c,
 			"the run that saved the Secret %s did so for %q, and not for %s. Have the credential's hosts name those, or change the annotation %s.",
-			secret.Name, secret.Annotations[AnnotationHosts], host, AnnotationHosts)
+			object.Name, object.Annotations[AnnotationHosts], host, AnnotationHosts)
 	case boundBySkill(run, c):
 		return nil
 	}
@@ -99,7 +99,7 @@ func bound(secret *corev1.Secret, run *v1alpha1.MotorRun, c *v1alpha1.Credential
 	return problem(v1alpha1.ReasonCredentialForbidden, c,
 		"the Secret %s is not for %s: its annotation %s names %q. Name the host there, or have somebody create the run who may get the "+
 			"Secret or approve the run (verb %s on motorruns): they may choose other hosts.",
-		secret.Name, host, AnnotationHosts, secret.Annotations[AnnotationHosts], approveVerb)
+		object.Name, host, AnnotationHosts, object.Annotations[AnnotationHosts], approveVerb)
 }
 
 // boundBySkill reports whether the person who approved the run's skill approved this Secret for these hosts.
@@ -122,8 +122,8 @@ func boundBySkill(run *v1alpha1.MotorRun, c *v1alpha1.Credential) bool {
 }
 
 // outside returns a host of the credential that the Secret does not name, "" if there is none.
-func outside(secret *corev1.Secret, c *v1alpha1.Credential) string {
-	return firstOutside(strings.Split(secret.Annotations[AnnotationHosts], ","), c)
+func outside(object *corev1.Secret, c *v1alpha1.Credential) string {
+	return firstOutside(strings.Split(object.Annotations[AnnotationHosts], ","), c)
 }
 
 func firstOutside(hosts []string, c *v1alpha1.Credential) string {
@@ -143,9 +143,9 @@ func firstOutside(hosts []string, c *v1alpha1.Credential) string {
 
 // isForbidden reports whether a Secret is of a kind that no run may use, independent of its creator: one that holds no credential of a user, or one
 // of the operator's own.
-func (s Source) isForbidden(secret *corev1.Secret) bool {
-	own := strings.HasPrefix(string(secret.Type), ownTypes) || secret.Namespace == s.Namespace
-	return cortex.HoldsOtherThings(secret.Type) || own && secret.Type != SecretType
+func (s Source) isForbidden(object *corev1.Secret) bool {
+	own := strings.HasPrefix(string(object.Type), ownTypes) || object.Namespace == s.Namespace
+	return cortex.HoldsOtherThings(object.Type) || own && object.Type != SecretType
 }
 
 // Allowed returns a *cortex.Problem unless the creator of the run may have its runs use the Secret.

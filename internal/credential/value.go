@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
@@ -18,18 +18,18 @@ import (
 const MaxLength = 8 << 10
 
 // valueOf returns the value that a Secret has for a credential.
-func valueOf(secret *corev1.Secret, c *v1alpha1.Credential) (grant.Value, error) {
-	data, ok := secret.Data[c.SecretRef.Key]
+func valueOf(object *corev1.Secret, c *v1alpha1.Credential) (secret.Value, error) {
+	data, ok := object.Data[c.SecretRef.Key]
 	if !ok {
-		return grant.Value{}, problem(v1alpha1.ReasonCredentialSecretNotFound, c,
-			"the Secret %s in namespace %s has no key %s. Add it.", secret.Name, secret.Namespace, c.SecretRef.Key)
+		return secret.Value{}, problem(v1alpha1.ReasonCredentialSecretNotFound, c,
+			"the Secret %s in namespace %s has no key %s. Add it.", object.Name, object.Namespace, c.SecretRef.Key)
 	}
 	value := trim(data)
 	if what := defect(value, c); what != "" {
-		return grant.Value{}, problem(v1alpha1.ReasonCredentialInvalid, c,
-			"the value under the key %s of the Secret %s %s.", c.SecretRef.Key, secret.Name, what)
+		return secret.Value{}, problem(v1alpha1.ReasonCredentialInvalid, c,
+			"the value under the key %s of the Secret %s %s.", c.SecretRef.Key, object.Name, what)
 	}
-	return grant.NewValue(value), nil
+	return secret.New(value), nil
 }
 
 // trim cuts the one newline that an editor or echo adds. A value of several lines, such as a private key, stays as it is: it is invalid without its

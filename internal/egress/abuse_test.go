@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // Clients over the limits cost neither goroutines nor time.
@@ -159,7 +160,7 @@ func TestFetchedBytesCount(t *testing.T) {
 	})
 	g := w.grantOf("example.org")
 	g.CA = testCA(t)
-	g.Credentials = []grant.Credential{{Name: "forge", Hosts: []string{"example.org"}, Value: grant.NewValue([]byte("a secret value"))}}
+	g.Credentials = []grant.Credential{{Name: "forge", Hosts: []string{"example.org"}, Value: secret.New([]byte("a secret value"))}}
 	w.set(g)
 	w.names.is("example.org", []netip.Addr{public})
 	w.plainSite("93.184.216.34:443", says(strings.Repeat("a", 1<<20)))
@@ -192,7 +193,7 @@ func TestValuesOfARun(t *testing.T) {
 	give := func(value string) {
 		g := w.grantOf("example.org")
 		g.CA = testCA(t)
-		g.Credentials = []grant.Credential{{Name: "forge", Slot: "Basic", Hosts: []string{"example.org"}, Value: grant.NewValue([]byte(value))}}
+		g.Credentials = []grant.Credential{{Name: "forge", Slot: "Basic", Hosts: []string{"example.org"}, Value: secret.New([]byte(value))}}
 		w.set(g)
 	}
 	give("a-long-user-name:a first password")

@@ -277,7 +277,7 @@ func read(gr *grant.Grant) (policy, error) {
 	p.held = redact.New(held...)
 	switch {
 	case gr.CA != nil:
-		if _, err := tls.X509KeyPair(gr.CA.Cert, gr.CA.Key); err != nil {
+		if _, err := tls.X509KeyPair(gr.CA.Cert, gr.CA.Key.Reveal()); err != nil {
 			// The error is not passed on: it may show the text that it could not read, and that is a key.
 			return policy{}, errors.New("certificate and key of the CA cannot be read, or do not belong together")
 		}

@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 func TestRevocation(t *testing.T) {
@@ -84,7 +85,7 @@ func TestGrantsThatCannotBeUsed(t *testing.T) {
 		"a rule":               func(g *grant.Grant) { g.Domains = []string{"*.com"} },
 		"host of a credential": func(g *grant.Grant) { g.Credentials[0].Hosts = []string{"127.0.0.1"} },
 		"no CA":                func(g *grant.Grant) { g.CA = nil },
-		"CA of nonsense":       func(g *grant.Grant) { g.CA.Key = []byte("a key that must not be shown") },
+		"CA of nonsense":       func(g *grant.Grant) { g.CA.Key = secret.New("a key that must not be shown") },
 		"no source":            func(g *grant.Grant) { g.PodIPs = nil },
 		"token of another run": func(g *grant.Grant) { g.TokenHash = "taken" },
 	} {
@@ -95,7 +96,7 @@ func TestGrantsThatCannotBeUsed(t *testing.T) {
 			w.set(other)
 			g := w.grantOf("example.org")
 			g.CA = testCA(t)
-			g.Credentials = []grant.Credential{{Name: "forge", Hosts: []string{"example.org"}, Value: grant.NewValue([]byte("a secret value"))}}
+			g.Credentials = []grant.Credential{{Name: "forge", Hosts: []string{"example.org"}, Value: secret.New([]byte("a secret value"))}}
 			w.set(g)
 			worse := *g
 			ca, credentials := *g.CA, append([]grant.Credential(nil), g.Credentials...)

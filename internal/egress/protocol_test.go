@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const host = "Host: example.org\r\n"
@@ -292,7 +293,7 @@ func TestPlainTellsNoGuess(t *testing.T) {
 				g := w.grantOf("example.org:80")
 				g.CA = testCA(t)
 				g.Credentials = []grant.Credential{{
-					Name: "forge", Handle: grant.Handle(key, runUID, "pod-1", "forge"), Hosts: []string{"example.org"}, Slot: "Bearer", Value: grant.NewValue([]byte(value)),
+					Name: "forge", Handle: grant.Handle(key, runUID, "pod-1", "forge"), Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte(value)),
 				}}
 				w.set(g)
 				a := w.raw(request + authorization(token()) + "\r\n")
@@ -324,7 +325,7 @@ func TestCredentialInPlain(t *testing.T) {
 			g := w.grantOf("example.org:80", "example.org:8080")
 			g.CA = testCA(t)
 			g.Credentials = []grant.Credential{{
-				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "Bearer", Exposed: true, Value: grant.NewValue([]byte(value)),
+				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "Bearer", Exposed: true, Value: secret.New([]byte(value)),
 			}}
 			w.set(g)
 			a := w.raw(request + authorization(token()) + "\r\n")

@@ -21,6 +21,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // helloOf returns the ClientHello for a server name, as one record.
@@ -221,7 +222,7 @@ func (f *terminator) Serve(ctx context.Context, conn net.Conn, target egress.Tar
 
 func TestTerminated(t *testing.T) {
 	ca := testCA(t)
-	cert, err := tls.X509KeyPair(ca.Cert, ca.Key)
+	cert, err := tls.X509KeyPair(ca.Cert, ca.Key.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestTerminated(t *testing.T) {
 		g := w.grantOf("example.org", "other.example")
 		g.CA = ca
 		g.Credentials = []grant.Credential{{
-			Name: "forge", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "Bearer", Value: grant.NewValue([]byte("a secret value")),
+			Name: "forge", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte("a secret value")),
 		}}
 		return g
 	}
@@ -284,7 +285,7 @@ func testCA(t testing.TB) *grant.CA {
 	}
 	return &grant.CA{
 		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+		Key:  secret.New(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})),
 	}
 }
 

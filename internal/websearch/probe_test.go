@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 func TestProbe(t *testing.T) {
@@ -53,10 +55,10 @@ func TestProbeAsksNothingOfBrave(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	defer s.Close()
-	if err := (Provider{Type: Brave, URL: s.URL, APIKey: "key"}).Probe(t.Context()); err != nil {
+	if err := (Provider{Type: Brave, URL: s.URL, APIKey: secret.New("key")}).Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := (Provider{Type: Brave, URL: s.URL, APIKey: "a key"}).Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "white space") {
+	if err := (Provider{Type: Brave, URL: s.URL, APIKey: secret.New("a key")}).Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "white space") {
 		t.Errorf("a key that cannot be sent: %v", err)
 	}
 }

@@ -5,12 +5,12 @@
 package websearch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // Type is the shape of a provider's API.
@@ -49,26 +50,20 @@ const (
 	maxRedirects = 3
 )
 
-// Provider is the search provider. It does not print its key.
+// Provider is the search provider.
 type Provider struct {
 	Type Type
 	// URL is its address, http or https: for SearXNG everything before /search, for Brave everything before /res, where "" means Brave's
 	// own address.
 	URL string
-	// APIKey is sent as Brave wants it, and to SearXNG as a bearer token. "" sends none.
-	APIKey string
+	// APIKey is sent as Brave wants it, and to SearXNG as a bearer token. An empty one sends none.
+	APIKey secret.Value
 	// Transport makes its requests, one for all if it is nil.
 	Transport http.RoundTripper
 }
 
-// String omits the key.
+// String returns the type and the host of the provider, for messages.
 func (p Provider) String() string { return string(p.Type) + " at " + p.host() }
-
-// GoString is String for %#v.
-func (p Provider) GoString() string { return p.String() }
-
-// LogValue is String for slog.
-func (p Provider) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 func (p Provider) host() string {
 	u, err := url.Parse(p.base())
@@ -158,13 +153,13 @@ func (p Provider) request(ctx context.Context, query string, limit int) (*http.R
 	}
 	req.Header.Set("Accept", "application/json")
 	switch {
-	case p.APIKey == "":
-	case strings.ContainsFunc(p.APIKey, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
+	case p.APIKey.IsEmpty():
+	case bytes.ContainsFunc(p.APIKey.Reveal(), func(c rune) bool { return c <= ' ' || c >= 0x7f }):
 		return nil, &Error{Message: "The API key of the search provider has white space or characters in it that cannot be sent."}
 	case p.Type == Brave:
-		req.Header.Set("X-Subscription-Token", p.APIKey)
+		req.Header.Set("X-Subscription-Token", p.APIKey.RevealText())
 	default:
-		req.Header.Set("Authorization", "Bearer "+p.APIKey)
+		req.Header.Set("Authorization", "Bearer "+p.APIKey.RevealText())
 	}
 	return req, nil
 }

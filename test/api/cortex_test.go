@@ -16,14 +16,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller/cortex"
+	cortexcontroller "motorcortex.dev/motorcortex/internal/controller/cortex"
 	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // cortexRig is one namespace with a MotorCortex, whose reconciler has the manager's rights and asks services that the test sets.
 type cortexRig struct {
 	passes
-	rec *cortex.Reconciler
+	rec *cortexcontroller.Reconciler
 	// asked are the models that were asked for.
 	asked []string
 }
@@ -37,15 +38,15 @@ func newCortexRig(t *testing.T, spec v1alpha1.MotorCortexSpec) *cortexRig {
 	c := &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, "default"), Spec: spec}
 	must(t, admin.Create(ctx, c))
 	r.key = client.ObjectKeyFromObject(c)
-	r.rec = &cortex.Reconciler{
+	r.rec = &cortexcontroller.Reconciler{
 		Client: manager, Recorder: r,
 		Models: cortex.Resolver{Cortex: manager, Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}},
-		Services: cortex.Services{
+		Services: cortexcontroller.Services{
 			Model: func(_ context.Context, e cortex.Endpoint) (bool, error) {
-				r.asked = append(r.asked, e.Model+" at "+e.BaseURL+" "+e.APIKey.Reveal())
+				r.asked = append(r.asked, e.Model+" at "+e.BaseURL+" "+e.APIKey.RevealText())
 				return true, nil
 			},
-			Search: func(context.Context, *v1alpha1.SearchProvider, cortex.Secret) error { return nil },
+			Search: func(context.Context, *v1alpha1.SearchProvider, secret.Value) error { return nil },
 		},
 	}
 	return r
@@ -98,7 +99,7 @@ func TestCortexSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("asked %q", r.asked)
 	}
 
-	r.rec.Services.Search = func(context.Context, *v1alpha1.SearchProvider, cortex.Secret) error {
+	r.rec.Services.Search = func(context.Context, *v1alpha1.SearchProvider, secret.Value) error {
 		return errors.New("refused\x1b[2J")
 	}
 	c := r.step()
@@ -122,7 +123,7 @@ func TestCortexLooksAtEachModelOnce(t *testing.T) {
 	r.rec.Services.Model = func(_ context.Context, e cortex.Endpoint) (bool, error) {
 		r.asked = append(r.asked, e.Model)
 		if e.Model == "f" {
-			return false, &cortex.Unavailable{Reason: v1alpha1.ReasonModelRateLimited, Message: "Too many requests."}
+			return false, &cortexcontroller.Unavailable{Reason: v1alpha1.ReasonModelRateLimited, Message: "Too many requests."}
 		}
 		return e.Model != "unlisted", nil
 	}

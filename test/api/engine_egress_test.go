@@ -19,6 +19,7 @@ import (
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -253,8 +254,8 @@ func TestEngineResolvesCredentials(t *testing.T) {
 	})
 	proxy := newStubProxy(r)
 	r.writeGrant(r.grantOf(0,
-		egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: egressgrant.NewValue([]byte("sk-0123456789abcdef"))},
-		egressgrant.Credential{Name: "db_password", Value: egressgrant.NewValue([]byte(exposed))}))
+		egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte("sk-0123456789abcdef"))},
+		egressgrant.Credential{Name: "db_password", Value: secret.New([]byte(exposed))}))
 	r.showEgress(proxy.address, 0, "example.org")
 	r.startEgressEngine("worker-1")
 	steps := r.ended(1)

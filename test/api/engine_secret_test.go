@@ -25,6 +25,7 @@ import (
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -72,7 +73,7 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	arguments, err := json.Marshal(map[string]string{"command": printAll})
 	must(t, err)
 	key := func(v string) egressgrant.Credential {
-		return egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: egressgrant.NewValue([]byte(v))}
+		return egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte(v))}
 	}
 	model := &hearing{third: func() { r.writeGrant(r.grantOf(0, key(rotated))) }, Model: &stubModel{answers: []motorloop.Answer{
 		{Model: value, Content: printAll, Calls: []motorloop.Call{call("bash", string(arguments)), call(value, value)}},
@@ -83,7 +84,7 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	r.writeGrant(r.grantOf(0, key(value)))
 	r.showEgress(proxy.address, 0, "example.org")
 	log, stop := r.startEgressEngine("worker-1", func(e *engine.Engine) {
-		e.Models.Default.APIKey = cortex.NewSecret(modelKey)
+		e.Models.Default.APIKey = secret.New(modelKey)
 		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return model, nil }
 	})
 	asked := r.pending()
@@ -213,7 +214,7 @@ func TestEngineSavesNoOther(t *testing.T) {
 			})
 			r.model.answers[0].Calls = append(r.model.answers[0].Calls, call("bash", `{"command":"printf 'Bearer %s\\n' \"$API_KEY\" > handle"}`))
 			r.writeGrant(r.grantOf(0, egressgrant.Credential{
-				Name: "api_key", Hosts: []string{"api.example.org"}, Slot: "Bearer", Value: egressgrant.NewValue([]byte("sk-0123456789")),
+				Name: "api_key", Hosts: []string{"api.example.org"}, Slot: "Bearer", Value: secret.New([]byte("sk-0123456789")),
 			}))
 			r.startEgressEngine("worker-1")
 			steps := r.ended(2)

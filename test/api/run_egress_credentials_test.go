@@ -61,7 +61,7 @@ func TestRotationDeletionAndReturn(t *testing.T) {
 	r.step()
 	r.wantValues(map[string]string{"service_key": "another-value"})
 	_, after := r.grantOf()
-	if diff := cmp.Diff(string(before.CA.Cert), string(after.CA.Cert)); diff != "" || !slices.Equal(before.CA.Key, after.CA.Key) {
+	if diff := cmp.Diff(string(before.CA.Cert), string(after.CA.Cert)); diff != "" || !before.CA.Key.Equal(after.CA.Key) {
 		t.Error("the CA changed with the value: the sandbox trusts the first one")
 	}
 
@@ -285,7 +285,7 @@ func TestAuthorityOfTheRun(t *testing.T) {
 	r := egressRig(t, reaching("example.org", "*.example.com:8443"), using("service_key", "example.org", "*.example.com:8443"))
 	r.ready()
 	_, g := r.grantOf()
-	pair, err := tls.X509KeyPair(g.CA.Cert, g.CA.Key)
+	pair, err := tls.X509KeyPair(g.CA.Cert, g.CA.Key.Reveal())
 	must(t, err)
 	block, _ := pem.Decode(g.CA.Cert)
 	ca, err := x509.ParseCertificate(block.Bytes)

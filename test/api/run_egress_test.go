@@ -21,6 +21,7 @@ import (
 	grants "motorcortex.dev/motorcortex/internal/controller/grant"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 func TestEgressPath(t *testing.T) {
@@ -55,7 +56,7 @@ func TestEgressPath(t *testing.T) {
 	if run.Status.Execution.Worker != "replica-1" {
 		t.Error("not placed")
 	}
-	secret, g := r.grantOf()
+	object, g := r.grantOf()
 	if g == nil {
 		t.Fatal("no grant")
 	}
@@ -68,17 +69,17 @@ func TestEgressPath(t *testing.T) {
 		ExpiresAt:   r.now.Add(egressgrant.Lifetime).UTC(),
 	}
 	value := string(g.Credentials[0].Value.Reveal())
-	g.Credentials[0].Value = egressgrant.Value{}
+	g.Credentials[0].Value = secret.Value{}
 	ca := g.CA
 	g.CA = nil
-	if diff := cmp.Diff(want, g, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }), cmp.Comparer(func(a, b egressgrant.Value) bool { return true })); diff != "" {
+	if diff := cmp.Diff(want, g, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }), cmp.Comparer(func(a, b secret.Value) bool { return true })); diff != "" {
 		t.Errorf("grant (-want +got):\n%s", diff)
 	}
 	if value != secretValue {
 		t.Errorf("a value of %d bytes, want the one of the Secret without its newline", len(value))
 	}
-	if ca == nil || secret.Type != egressgrant.SecretType || secret.Labels[v1alpha1.LabelRunUID] != string(run.UID) {
-		t.Errorf("CA %v, type %s, labels %v", ca, secret.Type, secret.Labels)
+	if ca == nil || object.Type != egressgrant.SecretType || object.Labels[v1alpha1.LabelRunUID] != string(run.UID) {
+		t.Errorf("CA %v, type %s, labels %v", ca, object.Type, object.Labels)
 	}
 	var service corev1.Service
 	must(t, admin.Get(r.ctx, client.ObjectKey{Namespace: managerNamespace, Name: egressService}, &service))

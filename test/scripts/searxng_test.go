@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/websearch"
 )
 
@@ -33,7 +34,7 @@ func TestSearXNG(t *testing.T) {
 		t.Fatalf("it does not listen: %v", err)
 	}
 	const key = "search-key-0123456789"
-	provider := websearch.Provider{Type: websearch.SearXNG, URL: "http://127.0.0.1:" + strings.TrimSpace(port), APIKey: key}
+	provider := websearch.Provider{Type: websearch.SearXNG, URL: "http://127.0.0.1:" + strings.TrimSpace(port), APIKey: secret.New(key)}
 	got, err := provider.Search(t.Context(), "doors & windows", 10)
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -46,7 +47,7 @@ const (
 type Models interface {
 	ResolveMotor(ctx context.Context, namespace string) (cortex.Endpoint, error)
 	ResolveFast(ctx context.Context, namespace string) (cortex.Endpoint, error)
-	SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (cortex.Secret, error)
+	SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (secret.Value, error)
 }
 
 // Services are asked whether they are available, in requests that cost nothing.
@@ -54,7 +55,7 @@ type Services struct {
 	// Model reports whether the endpoint lists the model. Its error is a *Unavailable, or the context's.
 	Model func(ctx context.Context, e cortex.Endpoint) (listed bool, err error)
 	// Search fails with a sentence for a person.
-	Search func(ctx context.Context, p *v1alpha1.SearchProvider, key cortex.Secret) error
+	Search func(ctx context.Context, p *v1alpha1.SearchProvider, key secret.Value) error
 	// Archive reports whether the bucket can be listed. It is nil where the manager has none. Why it cannot is for the installation alone.
 	Archive func(ctx context.Context) bool
 }

@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const (
@@ -81,13 +82,13 @@ func newCA(run *v1alpha1.MotorRun, hosts []string, now time.Time) (*grant.CA, er
 	}
 	return &grant.CA{
 		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
-		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+		Key:  secret.New(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 	}, nil
 }
 
 // isFresh reports whether a CA can be used now.
 func isFresh(ca *grant.CA, now time.Time) bool {
-	if ca == nil || len(ca.Key) == 0 {
+	if ca == nil || ca.Key.IsEmpty() {
 		return false
 	}
 	block, _ := pem.Decode(ca.Cert)

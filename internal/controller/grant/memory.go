@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // memory is the memory of this process about the grant of a run between two passes. Without it each pass would read every Secret, and check every
@@ -30,7 +31,7 @@ type memory struct {
 
 // reading is a credential's value, or why it cannot be used.
 type reading struct {
-	value   grant.Value
+	value   secret.Value
 	problem error
 }
 

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const (
@@ -75,53 +77,15 @@ type Credential struct {
 	// Slot is Bearer, Basic, "Header NAME" or "Query NAME".
 	Slot string `json:"slot"`
 	// Exposed is true if the sandbox has the value itself.
-	Exposed bool  `json:"exposed,omitempty"`
-	Value   Value `json:"-"`
+	Exposed bool         `json:"exposed,omitempty"`
+	Value   secret.Value `json:"-"`
 }
 
 // CA is a certificate authority, in PEM.
-type CA struct{ Cert, Key []byte }
-
-// Value is a secret value. It is hidden from printing, logging and encoding. It is behind a pointer, because fmt does not call a value's
-// own formatter where the verb does not fit the containing type.
-type Value struct{ b *[]byte }
-
-// NewValue makes a Value.
-func NewValue(b []byte) Value { return Value{&b} }
-
-// Reveal returns the value itself.
-func (v Value) Reveal() []byte {
-	if v.b == nil {
-		return nil
-	}
-	return *v.b
+type CA struct {
+	Cert []byte
+	Key  secret.Value
 }
-
-const hidden = "[hidden]"
-
-// String hides the value.
-func (Value) String() string { return hidden }
-
-// GoString hides the value.
-func (Value) GoString() string { return hidden }
-
-// Format hides the value from every verb.
-func (Value) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(hidden)) }
-
-// MarshalText hides the value from encoders.
-func (Value) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
-// String hides the key.
-func (CA) String() string { return hidden }
-
-// GoString hides the key.
-func (CA) GoString() string { return hidden }
-
-// Format hides the key from every verb.
-func (CA) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(hidden)) }
-
-// MarshalText hides the key from encoders.
-func (CA) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // Encode returns the data of the grant's Secret.
 func (g *Grant) Encode() (map[string][]byte, error) {
@@ -134,7 +98,7 @@ func (g *Grant) Encode() (map[string][]byte, error) {
 		data[keyCredential+c.Name] = c.Value.Reveal()
 	}
 	if g.CA != nil {
-		data[keyCA], data[keyCAKey] = g.CA.Cert, g.CA.Key
+		data[keyCA], data[keyCAKey] = g.CA.Cert, g.CA.Key.Reveal()
 	}
 	return data, nil
 }
@@ -154,10 +118,10 @@ func Decode(data map[string][]byte) (*Grant, error) {
 		if !ok || len(value) == 0 {
 			return nil, fmt.Errorf("decode the grant: the credential %q has no value", c.Name)
 		}
-		c.Value = NewValue(value)
+		c.Value = secret.New(value)
 	}
 	if len(data[keyCA]) > 0 {
-		g.CA = &CA{Cert: data[keyCA], Key: data[keyCAKey]}
+		g.CA = &CA{Cert: data[keyCA], Key: secret.New(data[keyCAKey])}
 	}
 	return g, nil
 }

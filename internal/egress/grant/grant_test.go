@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const (
@@ -26,11 +28,11 @@ func example() *Grant {
 		PodIPs:    []netip.Addr{netip.MustParseAddr("10.1.2.3"), netip.MustParseAddr("fd00::3")},
 		TokenHash: HashToken("token"), Attempt: 2, Domains: []string{"example.org", "*.example.com:8443"},
 		Credentials: []Credential{
-			{Name: "api", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "Bearer", Value: NewValue([]byte(secretValue))},
-			{Name: "raw", Handle: "mch-y", Hosts: []string{"*.example.com:8443"}, Slot: "Header X-Key", Value: NewValue([]byte{0, 0xff, '\n'})},
+			{Name: "api", Handle: "mch-x", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte(secretValue))},
+			{Name: "raw", Handle: "mch-y", Hosts: []string{"*.example.com:8443"}, Slot: "Header X-Key", Value: secret.New([]byte{0, 0xff, '\n'})},
 		},
 		ExpiresAt: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
-		CA:        &CA{Cert: []byte("certificate"), Key: []byte(secretKey)},
+		CA:        &CA{Cert: []byte("certificate"), Key: secret.New(secretKey)},
 	}
 }
 
@@ -46,7 +48,6 @@ func encoded(t *testing.T, g *Grant) map[string][]byte {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	compare := []cmp.Option{
-		cmp.Comparer(func(a, b Value) bool { return bytes.Equal(a.Reveal(), b.Reveal()) }),
 		cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 	}
 	bare := example()

@@ -20,6 +20,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const ns = "operator"
@@ -66,11 +67,11 @@ func (l *logs) count(text string) int {
 	return strings.Count(l.b.String(), text)
 }
 
-func secret(t *testing.T, runUID string, attempt int32, version string) *corev1.Secret {
+func grantSecret(t *testing.T, runUID string, attempt int32, version string) *corev1.Secret {
 	t.Helper()
 	g := grant.Grant{
 		RunUID: runUID, PodUID: "pod", TokenHash: "hash", Attempt: attempt, ExpiresAt: time.Now().Add(time.Minute),
-		Credentials: []grant.Credential{{Name: "c", Value: grant.NewValue([]byte("the secret value"))}},
+		Credentials: []grant.Credential{{Name: "c", Value: secret.New([]byte("the secret value"))}},
 	}
 	data, err := g.Encode()
 	if err != nil {
@@ -137,7 +138,7 @@ func start(t *testing.T, client *fake.Clientset) (*Source, *held, *logs) {
 
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset(secret(t, "a", 1, "1"), network(`["10.0.0.0/8"]`, "1"), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "another"}})
+	client := fake.NewClientset(grantSecret(t, "a", 1, "1"), network(`["10.0.0.0/8"]`, "1"), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "another"}})
 	s, h, l := start(t, client)
 	eventually(t, "in step with the cluster", s.HasSynced)
 	if !h.is(map[string]int32{"a": 1}) {
@@ -156,24 +157,24 @@ func TestGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	create(secret(t, "b", 1, "2"))
-	update(secret(t, "a", 2, "3"))
+	create(grantSecret(t, "b", 1, "2"))
+	update(grantSecret(t, "a", 2, "3"))
 	eventually(t, "a new grant and a changed one", func() bool { return h.is(map[string]int32{"a": 2, "b": 1}) })
 
 	// Unreadable content is not a grant, and is reported once.
-	broken := secret(t, "a", 3, "4")
+	broken := grantSecret(t, "a", 3, "4")
 	broken.Data["grant.json"] = []byte("{")
 	update(broken)
 	eventually(t, "a broken grant is gone", func() bool { return h.is(map[string]int32{"b": 1}) })
 	eventually(t, "a broken grant is told of", func() bool { return l.count("a grant cannot be used") == 1 })
-	update(secret(t, "a", 4, "5"))
+	update(grantSecret(t, "a", 4, "5"))
 	eventually(t, "a grant that was mended counts", func() bool { return h.is(map[string]int32{"a": 4, "b": 1}) })
 
 	// No content replaces the grant of another run, and no grant is removed with a Secret of another name.
-	forged := secret(t, "b", 9, "6")
+	forged := grantSecret(t, "b", 9, "6")
 	forged.Name = grant.SecretName("c")
 	create(forged)
-	odd := secret(t, "d", 1, "7")
+	odd := grantSecret(t, "d", 1, "7")
 	odd.Type = corev1.SecretTypeOpaque
 	create(odd)
 	eventually(t, "forgeries are told of", func() bool { return l.count("a grant cannot be used") == 3 })
@@ -195,7 +196,7 @@ func TestTheProxyHoldsNoFatMetadata(t *testing.T) {
 		m.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: long}}
 		metav1.SetMetaDataLabel(m, "other", long)
 	}
-	ofGrant, ofNetwork := secret(t, "a", 1, "1"), network(`["10.0.0.0/8"]`, "2")
+	ofGrant, ofNetwork := grantSecret(t, "a", 1, "1"), network(`["10.0.0.0/8"]`, "2")
 	fat(&ofGrant.ObjectMeta)
 	fat(&ofNetwork.ObjectMeta)
 	s, h, _ := start(t, fake.NewClientset(ofGrant, ofNetwork))

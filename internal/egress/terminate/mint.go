@@ -62,7 +62,7 @@ func (m *minter) leaf(g *grant.Grant, host string) (*tls.Certificate, error) {
 	if g.CA == nil {
 		return nil, errors.New("the grant has no certificate authority")
 	}
-	key := leafKey{g.RunUID, sha256.Sum256(append(append([]byte{}, g.CA.Cert...), g.CA.Key...)), host}
+	key := leafKey{g.RunUID, sha256.Sum256(append(append([]byte{}, g.CA.Cert...), g.CA.Key.Reveal()...)), host}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.leaves[key]; ok {
@@ -91,7 +91,7 @@ func (m *minter) forget(e *list.Element) {
 
 // mint signs a new certificate. Errors show nothing of the key.
 func mint(ca *grant.CA, host string, now time.Time) (*tls.Certificate, error) {
-	authority, err := tls.X509KeyPair(ca.Cert, ca.Key)
+	authority, err := tls.X509KeyPair(ca.Cert, ca.Key.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("read the run's certificate authority: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 func testCA(t *testing.T) *grant.CA {
@@ -33,7 +34,7 @@ func testCA(t *testing.T) *grant.CA {
 		t.Fatal(err)
 	}
 	return &grant.CA{
-		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}),
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), Key: secret.New(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})),
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/egress/terminate"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const (
@@ -95,7 +96,7 @@ func credentials(slots ...string) setting {
 func credential(runUID, name, slot, value, hosts string) grant.Credential {
 	return grant.Credential{
 		Name: name, Handle: grant.Handle([]byte("key"), runUID, "pod", name), Hosts: []string{hosts}, Slot: slot,
-		Value: grant.NewValue([]byte(value)),
+		Value: secret.New([]byte(value)),
 	}
 }
 
@@ -112,7 +113,7 @@ func newWorld(t testing.TB, serve http.HandlerFunc, settings ...setting) *world 
 		RunUID: "run-a", Namespace: "ns", Run: "a", PodName: "a-motor-sandbox", PodUID: "pod", Attempt: 1,
 		PodIPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, TokenHash: grant.HashToken(w.token),
 		Domains: []string{host, "sink.example.org"}, ExpiresAt: time.Now().Add(time.Hour),
-		CA: &grant.CA{Cert: w.ca.cert, Key: w.ca.key},
+		CA: &grant.CA{Cert: w.ca.cert, Key: secret.New(w.ca.key)},
 	}
 	w.grant.Credentials = []grant.Credential{credential("run-a", "token", "Bearer", value, host)}
 	outside := newAuthority(t)

@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // echo answers with the request that it received, in header and body.
@@ -236,7 +237,7 @@ func TestRotationAndDeletion(t *testing.T) {
 
 	next := *w.grant
 	next.Credentials = []grant.Credential{w.grant.Credentials[0]}
-	next.Credentials[0].Value = grant.NewValue([]byte("the second value"))
+	next.Credentials[0].Value = secret.New([]byte("the second value"))
 	if err := w.grants.Set(&next); err != nil {
 		t.Fatal(err)
 	}

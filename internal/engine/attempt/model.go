@@ -26,7 +26,7 @@ func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, cortex.Endpoi
 	if err != nil {
 		return nil, endpoint, fmt.Errorf("resolve the model: %w", err)
 	}
-	a.Env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
+	a.Env.Known.Add(redacting.ModelKeyName, endpoint.APIKey.Reveal())
 	model, err := a.Host.NewModel(endpoint)
 	if err != nil {
 		return nil, endpoint, missing(&cortex.Problem{
@@ -130,6 +130,6 @@ func (m hintModel) open(ctx context.Context) (motorloop.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolve the fast model: %w", err)
 	}
-	m.env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
+	m.env.Known.Add(redacting.ModelKeyName, endpoint.APIKey.Reveal())
 	return m.host.NewModel(endpoint)
 }

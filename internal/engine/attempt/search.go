@@ -89,8 +89,8 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 		s.env.Log.Error("the API key of the search provider could not be read", "error", err)
 		return r, nil
 	}
-	s.env.Known.Add(redacting.SearchKeyName, []byte(key.Reveal()))
-	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal(), Transport: s.transport}
+	s.env.Known.Add(redacting.SearchKeyName, key.Reveal())
+	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key, Transport: s.transport}
 	results, err := provider.Search(ctx, args.Query, int(args.Limit))
 	if e, ok := errors.AsType[*websearch.Error](err); ok {
 		return unsearched(e), nil

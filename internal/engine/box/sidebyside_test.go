@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -160,7 +161,7 @@ func readingBox(t *testing.T, everything bool) (*Box, *redacting.Secrets) {
 	uid := string(box.Env.Run.UID)
 	data, err := (&grant.Grant{
 		RunUID: uid, PodUID: "pod", TokenHash: grant.HashToken(grant.Token([]byte("key"), uid, "pod", 0)), ExpiresAt: time.Now().Add(time.Hour),
-		Credentials: []grant.Credential{{Name: "api_key", Handle: "mch-abc", Slot: "Bearer", Value: grant.NewValue([]byte("a-secret-value"))}},
+		Credentials: []grant.Credential{{Name: "api_key", Handle: "mch-abc", Slot: "Bearer", Value: secret.New([]byte("a-secret-value"))}},
 	}).Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
@@ -33,10 +34,10 @@ func Secrets() (known *redacting.Secrets, values map[string]string) {
 	}
 	known = &redacting.Secrets{}
 	known.AddGrant(&grant.Grant{Credentials: []grant.Credential{
-		{Name: "api_key", Slot: "Bearer", Handle: "mch-abcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["api_key"]))},
-		{Name: "login", Slot: "Basic", Handle: "mch-bbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["login"]))},
-		{Name: "billing", Slot: "Basic", Handle: "mch-dbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte("sk_live_0123:"))},
-		{Name: "pem", Handle: "mch-cbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["pem"]))},
+		{Name: "api_key", Slot: "Bearer", Handle: "mch-abcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte(values["api_key"]))},
+		{Name: "login", Slot: "Basic", Handle: "mch-bbcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte(values["login"]))},
+		{Name: "billing", Slot: "Basic", Handle: "mch-dbcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte("sk_live_0123:"))},
+		{Name: "pem", Handle: "mch-cbcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte(values["pem"]))},
 	}}, "the-token-of-the-sandbox")
 	known.Add(redacting.ModelKeyName, []byte("model-key-0123456789"))
 	return known, values

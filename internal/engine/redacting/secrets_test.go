@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -24,10 +25,10 @@ func oneOfEach() (known *Secrets, values map[string]string) {
 	}
 	known = &Secrets{}
 	known.AddGrant(&grant.Grant{Credentials: []grant.Credential{
-		{Name: "api_key", Slot: "Bearer", Handle: "mch-abcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["api_key"]))},
-		{Name: "login", Slot: "Basic", Handle: "mch-bbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["login"]))},
-		{Name: "billing", Slot: "Basic", Handle: "mch-dbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte("sk_live_0123:"))},
-		{Name: "pem", Handle: "mch-cbcdefghijklmnopqrstuvwxyz234567", Value: grant.NewValue([]byte(values["pem"]))},
+		{Name: "api_key", Slot: "Bearer", Handle: "mch-abcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte(values["api_key"]))},
+		{Name: "login", Slot: "Basic", Handle: "mch-bbcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte(values["login"]))},
+		{Name: "billing", Slot: "Basic", Handle: "mch-dbcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte("sk_live_0123:"))},
+		{Name: "pem", Handle: "mch-cbcdefghijklmnopqrstuvwxyz234567", Value: secret.New([]byte(values["pem"]))},
 	}}, "the-token-of-the-sandbox")
 	known.Add(ModelKeyName, []byte("model-key-0123456789"))
 	return known, values

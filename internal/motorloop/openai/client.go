@@ -6,13 +6,13 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +21,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // DefaultBaseURL is used where an Endpoint has none.
@@ -32,22 +33,16 @@ type Endpoint struct {
 	// end makes no difference, and "/v1" is not added: "https://host/v1" asks https://host/v1/chat/completions,
 	// "https://host" asks https://host/chat/completions. http or https, without user, query or fragment.
 	BaseURL string
-	// APIKey is sent as a bearer token; white space around it is not part of it. Empty sends none.
-	APIKey string
+	// APIKey is sent as a bearer token; white space around it is not part of it. An empty one sends none.
+	APIKey secret.Value
 	Model  string
 	// Tenant is the tenant that asks. Only the clients of one tenant share their knowledge of the endpoint: the requests of another tenant
 	// may be the cause of its failures.
 	Tenant string
 }
 
-// String omits the key, so that an Endpoint that is printed by mistake reveals nothing.
+// String returns the model and its address, for messages.
 func (e Endpoint) String() string { return e.Model + " at " + e.BaseURL }
-
-// GoString is String for %#v.
-func (e Endpoint) GoString() string { return e.String() }
-
-// LogValue is String for slog.
-func (e Endpoint) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
 // Options are how an Endpoint is asked. The zero value of each field is its default.
 type Options struct {
@@ -89,7 +84,7 @@ var _ motorloop.Model = (*Client)(nil)
 // New checks the endpoint without contacting it. An error names the wrong field; it never repeats BaseURL, which
 // may contain a password where none belongs.
 func New(e Endpoint, o Options) (*Client, error) {
-	e.APIKey = strings.TrimSpace(e.APIKey)
+	e.APIKey = secret.New(bytes.TrimSpace(e.APIKey.Reveal()))
 	if e.BaseURL == "" {
 		e.BaseURL = DefaultBaseURL
 	}
@@ -100,10 +95,10 @@ func New(e Endpoint, o Options) (*Client, error) {
 	if e.Model == "" {
 		return nil, errors.New("the endpoint names no model")
 	}
-	if strings.ContainsFunc(e.APIKey, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+	if bytes.ContainsFunc(e.APIKey.Reveal(), func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 		return nil, errors.New("the API key has white space or characters in it that cannot be sent")
 	}
-	c := &Client{endpoint: e, host: host, opts: o.withDefaults(), redact: redactor(e.APIKey)}
+	c := &Client{endpoint: e, host: host, opts: o.withDefaults(), redact: redactor(e.APIKey.RevealText())}
 	c.shared = c.opts.Endpoints.Of(e.key())
 	c.log = c.opts.Logger.With(slog.String("host", host), slog.String("model", e.Model))
 	// The service is made directly: openai-go's NewClient would take keys, headers and addresses from the manager's
@@ -113,8 +108,8 @@ func New(e Endpoint, o Options) (*Client, error) {
 		option.WithHTTPClient(c.opts.HTTPClient),
 		option.WithMaxRetries(0), // tries are counted here, in one layer
 	}
-	if e.APIKey != "" {
-		opts = append(opts, option.WithAPIKey(e.APIKey))
+	if !e.APIKey.IsEmpty() {
+		opts = append(opts, option.WithAPIKey(e.APIKey.RevealText()))
 	}
 	c.completions = openaigo.NewChatCompletionService(opts...)
 	return c, nil
@@ -124,7 +119,7 @@ func New(e Endpoint, o Options) (*Client, error) {
 // tried at once, and a wrong key does not block requests with another. The tenant is in it, because one tenant's excessive requests can make an
 // endpoint fail that has no keys, or whose key several namespaces share.
 func (e Endpoint) key() string {
-	sum := sha256.Sum256([]byte(e.Tenant + "\x00" + e.BaseURL + "\x00" + e.Model + "\x00" + e.APIKey))
+	sum := sha256.Sum256([]byte(e.Tenant + "\x00" + e.BaseURL + "\x00" + e.Model + "\x00" + e.APIKey.RevealText()))
 	return string(sum[:])
 }
 

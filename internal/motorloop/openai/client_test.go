@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const (
@@ -42,7 +43,7 @@ func serve(t *testing.T, o Options, h http.HandlerFunc) (*Client, string) {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	o.HTTPClient = s.Client()
-	c, err := New(Endpoint{BaseURL: s.URL + "/v1", APIKey: testKey, Model: "m"}, o)
+	c, err := New(Endpoint{BaseURL: s.URL + "/v1", APIKey: secret.New(testKey), Model: "m"}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 		e.reason, e.mustAct = motorloop.ReasonModelUnauthorized, true
 		// Endpoints repeat parts of the key in this answer, so none of it is passed on.
 		e.what = fmt.Sprintf("refused the API key with status %d", status)
-		if c.endpoint.APIKey == "" {
+		if c.endpoint.APIKey.IsEmpty() {
 			e.what = fmt.Sprintf("answered %d, and no API key was sent", status)
 		}
 		e.advice = fmt.Sprintf("Put a key that may use the model %q into the Secret of the model.", c.endpoint.Model)

@@ -17,6 +17,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 // FuzzParseAnswer checks that no answer and no error of an endpoint panics, and that its description is short.
@@ -27,7 +28,7 @@ func FuzzParseAnswer(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"1","function":{"name":"bash","arguments":"{}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}`))
 	f.Add([]byte(`{"error":{"message":"no","code":1}}`))
 	f.Add([]byte(`{"error":"no"}`))
-	c, err := New(Endpoint{Model: "m", APIKey: "sk-secret-0000"}, Options{})
+	c, err := New(Endpoint{Model: "m", APIKey: secret.New("sk-secret-0000")}, Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func FuzzStream(f *testing.F) {
 // readStream reads a stream like a client that got it as an answer.
 func readStream(t *testing.T, body io.Reader) (motorloop.Answer, error) {
 	t.Helper()
-	c, err := New(Endpoint{Model: "m", APIKey: "sk-secret-0000"}, Options{})
+	c, err := New(Endpoint{Model: "m", APIKey: secret.New("sk-secret-0000")}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -69,7 +70,7 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(Endpoint{}, Options{}); err == nil {
 		t.Error("no model: accepted")
 	}
-	if _, err := New(Endpoint{Model: "m", APIKey: testKey + "\nmore"}, Options{}); err == nil {
+	if _, err := New(Endpoint{Model: "m", APIKey: secret.New(testKey + "\nmore")}, Options{}); err == nil {
 		t.Error("key of two lines: accepted")
 	} else {
 		checkNoKey(t, err.Error())
@@ -77,7 +78,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestEndpointDoesNotPrintItsKey(t *testing.T) {
-	e := Endpoint{BaseURL: "http://h.test", APIKey: testKey, Model: "m"}
+	e := Endpoint{BaseURL: "http://h.test", APIKey: secret.New(testKey), Model: "m"}
 	var logged bytes.Buffer
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "e", e)
 	checkNoKey(t, fmt.Sprintf("%v %+v %#v %s %q", e, e, e, e, e)+logged.String())

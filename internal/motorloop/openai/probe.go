@@ -60,8 +60,8 @@ func (c *Client) models(ctx context.Context) (status int, body []byte, err error
 		return 0, nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	if c.endpoint.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+c.endpoint.APIKey)
+	if !c.endpoint.APIKey.IsEmpty() {
+		req.Header.Set("Authorization", "Bearer "+c.endpoint.APIKey.RevealText())
 	}
 	res, err := c.opts.HTTPClient.Do(req)
 	if err != nil {

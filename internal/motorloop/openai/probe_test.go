@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 func TestProbe(t *testing.T) {
@@ -72,7 +73,7 @@ func TestProbe(t *testing.T) {
 
 func TestProbeUnreachable(t *testing.T) {
 	t.Parallel()
-	c, err := New(Endpoint{BaseURL: "http://127.0.0.1:1/v1", APIKey: testKey, Model: "m"}, quick())
+	c, err := New(Endpoint{BaseURL: "http://127.0.0.1:1/v1", APIKey: secret.New(testKey), Model: "m"}, quick())
 	if err != nil {
 		t.Fatal(err)
 	}

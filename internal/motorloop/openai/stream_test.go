@@ -21,6 +21,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 const (
@@ -375,7 +376,7 @@ func TestLoopsShareWhatTheyKnow(t *testing.T) {
 		t.Errorf("known to be away: %+v", out)
 	}
 	o = c.opts
-	other, err := New(Endpoint{BaseURL: c.endpoint.BaseURL, Model: "m", APIKey: "another-key"}, o)
+	other, err := New(Endpoint{BaseURL: c.endpoint.BaseURL, Model: "m", APIKey: secret.New("another-key")}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

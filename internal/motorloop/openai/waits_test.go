@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/secret"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -172,8 +173,8 @@ func TestFailuresOfOneTenantHoldUpNoOther(t *testing.T) {
 	}{
 		"server errors, another namespace":    {status: 500, other: Endpoint{Tenant: "b"}},
 		"server errors, same namespace":       {status: 500, other: Endpoint{Tenant: "a"}, shares: true},
-		"too many requests, another key":      {status: 429, other: Endpoint{Tenant: "a", APIKey: "theirs"}},
-		"a wrong key":                         {status: 401, other: Endpoint{Tenant: "a", APIKey: "theirs"}},
+		"too many requests, another key":      {status: 429, other: Endpoint{Tenant: "a", APIKey: secret.New("theirs")}},
+		"a wrong key":                         {status: 401, other: Endpoint{Tenant: "a", APIKey: secret.New("theirs")}},
 		"no money, another namespace":         {status: 402, other: Endpoint{Tenant: "b"}},
 		"not allowed, another namespace":      {status: 403, other: Endpoint{Tenant: "b"}},
 		"no such model, another namespace":    {status: 404, other: Endpoint{Tenant: "b"}},

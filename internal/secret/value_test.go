@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cortex
+package secret
 
 import (
 	"bytes"
@@ -15,20 +15,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestSecretIsNeverPrinted(t *testing.T) {
+func TestValueIsNeverPrinted(t *testing.T) {
 	t.Parallel()
 	const value = "sk-very-secret"
-	s := NewSecret(value)
-	e := Endpoint{BaseURL: "https://h/v1", Model: "m", APIKey: s}
-	type holder struct {
-		E *Endpoint
-		M map[string]Secret
-		K map[Secret]int
-		L []Secret
-		A any
-		u Secret
+	s := New(value)
+	type endpoint struct {
+		Model  string
+		APIKey Value
 	}
-	h := holder{E: &e, M: map[string]Secret{"a": s}, K: map[Secret]int{s: 1}, L: []Secret{s}, A: s, u: s}
+	e := endpoint{Model: "m", APIKey: s}
+	type holder struct {
+		E *endpoint
+		M map[string]Value
+		K map[Value]int
+		L []Value
+		A any
+		u Value
+	}
+	h := holder{E: &e, M: map[string]Value{"a": s}, K: map[Value]int{s: 1}, L: []Value{s}, A: s, u: s}
 	printed := map[string]string{}
 	for _, v := range []any{s, &s, e, &e, h, &h, []any{s, e}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%10.3s"} {
@@ -63,7 +67,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 			t.Errorf("%s prints the secret: %s", how, strings.ReplaceAll(text, value, "<the secret>"))
 		}
 	}
-	if s.Reveal() != value {
+	if s.RevealText() != value {
 		t.Error("Reveal does not give the value")
 	}
 }
