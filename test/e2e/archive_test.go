@@ -5,6 +5,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
@@ -134,22 +136,29 @@ func wantLost(t *testing.T, run *v1alpha1.MotorRun, want bool) {
 // unarchivedRuns is how many runs the managers say went without their archive.
 func unarchivedRuns(t *testing.T) (sum int) {
 	t.Helper()
-	pods, err := managerPods(t.Context())
-	must(t, err)
-	found := false
-	for _, pod := range pods {
-		metrics, err := suite.clientset.CoreV1().Pods(managerNamespace).ProxyGet("http", pod.Name, "8080", "metrics", nil).DoRaw(t.Context())
-		must(t, err)
-		for line := range strings.Lines(string(metrics)) {
-			var n int
-			if _, err := fmt.Sscanf(line, metricUnarchived+" %d", &n); err == nil {
-				found, sum = true, sum+n
+	must(t, wait.PollUntilContextTimeout(t.Context(), time.Second, soon, true, func(ctx context.Context) (bool, error) {
+		pods, err := managerPods(ctx)
+		if err != nil {
+			return false, err
+		}
+		sum = 0
+		found := false
+		for i := range pods {
+			metrics, err := suite.clientset.CoreV1().Pods(managerNamespace).ProxyGet("http", pods[i].Name, "8080", "metrics", nil).DoRaw(ctx)
+			if err != nil {
+				// The managers were replaced a moment ago: one of them goes, or its port is not open yet.
+				t.Logf("read the metrics of %s: %v", pods[i].Name, err)
+				return false, nil
+			}
+			for line := range strings.Lines(string(metrics)) {
+				var n int
+				if _, err := fmt.Sscanf(line, metricUnarchived+" %d", &n); err == nil {
+					found, sum = true, sum+n
+				}
 			}
 		}
-	}
-	if !found {
-		t.Fatalf("no manager has the metric %s", metricUnarchived)
-	}
+		return found, nil
+	}))
 	return sum
 }
 
