@@ -48,9 +48,9 @@ const (
 
 // AttemptStatus is one attempt at the task.
 type AttemptStatus struct {
-	// index counts the attempts from 0.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=9
+	// index is the number of the attempt. The first one is 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
 	// +required
 	Index int32 `json:"index"`
 	// cause says why it was made.
@@ -81,6 +81,24 @@ type AttemptStatus struct {
 	// failure says why it ended without success.
 	// +optional
 	Failure *FailureSummary `json:"failure,omitempty"`
+}
+
+// LatestAttempt returns the last of the attempts, nil if there is none yet. The pointer is into the status.
+func (s *MotorRunStatus) LatestAttempt() *AttemptStatus {
+	if len(s.Attempts) == 0 {
+		return nil
+	}
+	return &s.Attempts[len(s.Attempts)-1]
+}
+
+// AttemptNumber returns the attempt with that number, nil if there is none. The pointer is into the status.
+func (s *MotorRunStatus) AttemptNumber(n int32) *AttemptStatus {
+	for i := range s.Attempts {
+		if s.Attempts[i].Index == n {
+			return &s.Attempts[i]
+		}
+	}
+	return nil
 }
 
 // CallHead is the head of a tool call and its result.

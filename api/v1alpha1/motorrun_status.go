@@ -271,8 +271,9 @@ type EgressStatus struct {
 	// +listType=atomic
 	// +optional
 	Credentials []string `json:"credentials,omitempty"`
-	// attempt that the proxy knows the sandbox's token of.
-	// +kubebuilder:validation:Minimum=0
+	// attempt that the proxy knows the sandbox's token of. The first one is 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 }
@@ -349,9 +350,9 @@ type PendingInput struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	StepName string `json:"stepName,omitempty"`
-	// attempt that the decision Retry starts, set for kind Retry.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=9
+	// attempt that the decision Retry starts, set for kind Retry. The id names the attempt that failed, which is the one before.
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=10
 	// +optional
 	Attempt *int32 `json:"attempt,omitempty"`
 	// askTime is when the question was asked.

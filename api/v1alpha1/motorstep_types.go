@@ -31,9 +31,9 @@ type MotorStepSpec struct {
 	// for a model that could not be had.
 	// +required
 	Type StepType `json:"type"`
-	// attempt counts the attempts of the run from 0.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=9
+	// attempt is the number of the attempt that the step is of. The first one is 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
 	// +required
 	Attempt int32 `json:"attempt"`
 	// index counts the steps of the attempt from 1. An Outage has the index of the step that waits for the model.

@@ -136,7 +136,7 @@ func cluster(t *testing.T, g *grant.Grant) *rest.Config {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	token := grant.Token([]byte("key"), "run", "pod", 0)
+	token := grant.Token([]byte("key"), "run", "pod", 1)
 	cfg := cluster(t, &grant.Grant{
 		RunUID: "run", Namespace: "ns", Run: "r", PodName: "p", PodUID: "pod", PodIPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")},
 		TokenHash: grant.HashToken(token), Domains: []string{"example.org"}, ExpiresAt: time.Now().Add(time.Hour),

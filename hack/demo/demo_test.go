@@ -123,7 +123,7 @@ func TestRetryIsAnsweredWithGuidance(t *testing.T) {
 	patches := make(chan string, 1)
 	d := testDemo(&out)
 	d.c = cluster(t, patches)
-	input := &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1))}
+	input := &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(2))}
 	if err := d.answer(t.Context(), input, "use port 8080"); err != nil {
 		t.Fatal(err)
 	}

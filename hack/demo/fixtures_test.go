@@ -80,16 +80,16 @@ func ok(output string) *v1alpha1.ToolResult {
 func step(index int32, calls ...call) v1alpha1.MotorStep {
 	s := v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "demo", Name: fmt.Sprintf("portfolio-a0-s%d", index),
+			Namespace: "demo", Name: fmt.Sprintf("portfolio-a1-s%d", index),
 			Labels: map[string]string{v1alpha1.LabelRun: "portfolio"},
 			OwnerReferences: []metav1.OwnerReference{
 				{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MotorRun", Name: "portfolio", UID: testUID, Controller: new(true)},
 			},
 		},
-		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: index, Epoch: 1},
+		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: index, Epoch: 1},
 	}
 	for i, c := range calls {
-		id := fmt.Sprintf("a0-s%d-c%d", index, i)
+		id := fmt.Sprintf("a1-s%d-c%d", index, i)
 		s.Spec.ToolCalls = append(s.Spec.ToolCalls, v1alpha1.ToolCall{ID: id, Tool: c.tool, Arguments: c.arguments})
 		if c.result != nil {
 			r := *c.result

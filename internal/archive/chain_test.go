@@ -25,7 +25,7 @@ import (
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	t.Parallel()
-	for name, steps := range map[string][]*v1alpha1.MotorStep{"five steps": testSteps(), "none": nil, "a large one": {testStep(0, 1, func(s *v1alpha1.MotorStep) {
+	for name, steps := range map[string][]*v1alpha1.MotorStep{"five steps": testSteps(), "none": nil, "a large one": {testStep(1, 1, func(s *v1alpha1.MotorStep) {
 		s.Spec.Content = strings.Repeat("<&>", 400_000)
 	})}} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestOldArchive(t *testing.T) {
 
 func TestFormat(t *testing.T) {
 	t.Parallel()
-	data, m := write(t, testRun(), testStep(0, 1))
+	data, m := write(t, testRun(), testStep(1, 1))
 	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("%d lines", len(lines))
@@ -127,11 +127,11 @@ func TestEveryChangeIsFound(t *testing.T) {
 		problem string
 	}{
 		"nothing in it":         {remove(1, 7), 1, "", "nothing in the file"},
-		"first line removed":    {remove(1, 1), 1, "run-a0-s1", "carries the number 2"},
-		"a step removed":        {remove(3, 3), 3, "run-a0-s10", "carries the number 4"},
-		"several steps removed": {remove(3, 5), 3, "run-a1-s2", "carries the number 6"},
+		"first line removed":    {remove(1, 1), 1, "run-a1-s1", "carries the number 2"},
+		"a step removed":        {remove(3, 3), 3, "run-a1-s10", "carries the number 4"},
+		"several steps removed": {remove(3, 5), 3, "run-a2-s2", "carries the number 6"},
 		"last step removed":     {remove(6, 6), 6, "", "carries the number 7"},
-		"end removed":           {remove(7, 7), 7, "", "cut off after run-a1-s2"},
+		"end removed":           {remove(7, 7), 7, "", "cut off after run-a2-s2"},
 		"all but the run gone":  {remove(2, 7), 2, "", "cut off after the run"},
 		"cut in a line": {func(l [][]byte) [][]byte {
 			l[4] = l[4][:len(l[4])/2]
@@ -141,31 +141,31 @@ func TestEveryChangeIsFound(t *testing.T) {
 			l[6] = bytes.TrimSuffix(l[6], []byte("\n"))
 			return l
 		}, 7, "", "no line feed"},
-		"two steps swapped": {func(l [][]byte) [][]byte { l[2], l[3] = l[3], l[2]; return l }, 3, "run-a0-s10", "carries the number 4"},
-		"a step twice":      {func(l [][]byte) [][]byte { return slices.Insert(l, 3, l[2]) }, 4, "run-a0-s2", "carries the number 3"},
+		"two steps swapped": {func(l [][]byte) [][]byte { l[2], l[3] = l[3], l[2]; return l }, 3, "run-a1-s10", "carries the number 4"},
+		"a step twice":      {func(l [][]byte) [][]byte { return slices.Insert(l, 3, l[2]) }, 4, "run-a1-s2", "carries the number 3"},
 		"a line of another chain": {func(l [][]byte) [][]byte {
 			l[0], _, _ = bytes.Cut(other, []byte("\n"))
 			l[0] = append(l[0], '\n')
 			return l
-		}, 2, "run-a0-s1", "does not follow from the line before it (the run)"},
+		}, 2, "run-a1-s1", "does not follow from the line before it (the run)"},
 		"an empty line":           {func(l [][]byte) [][]byte { return slices.Insert(l, 2, []byte("\n")) }, 3, "", "not written as"},
 		"something after the end": {func(l [][]byte) [][]byte { return append(l, []byte("{}\n")) }, 8, "", "not written as"},
 		"the end twice":           {func(l [][]byte) [][]byte { return append(l, l[6]) }, 8, "", "after the end"},
 		"blanks after the end":    {func(l [][]byte) [][]byte { return append(l, []byte(" ")) }, 8, "", "no line feed"},
-		"output changed":          {replace(4, "line one", "line 0ne"), 4, "run-a0-s10", "was changed"},
-		"a name changed":          {replace(4, "run-a0-s10", "run-a0-s11"), 4, "run-a0-s11", "was changed"},
-		"the number changed":      {replace(4, `"seq":4`, `"seq":5`), 4, "run-a0-s10", "was changed"},
-		"the kind changed":        {replace(4, `"kind":"MotorStep"`, `"kind":"MotorRun"`), 4, "run-a0-s10", "was changed"},
-		"prev changed":            {replace(4, `"prev":"sha256:`, `"prev":"sha256:0`), 4, "run-a0-s10", "was changed"},
-		"a digest changed":        {replace(4, `"}`+"\n", `0"}`+"\n"), 4, "run-a0-s10", "not written as"},
-		"a blank added":           {replace(4, `"object":{`, `"object": {`), 4, "run-a0-s10", "was changed"},
-		"a blank at the line end": {replace(4, "}\n", "} \n"), 4, "run-a0-s10", "not written as"},
+		"output changed":          {replace(4, "line one", "line 0ne"), 4, "run-a1-s10", "was changed"},
+		"a name changed":          {replace(4, "run-a1-s10", "run-a1-s11"), 4, "run-a1-s11", "was changed"},
+		"the number changed":      {replace(4, `"seq":4`, `"seq":5`), 4, "run-a1-s10", "was changed"},
+		"the kind changed":        {replace(4, `"kind":"MotorStep"`, `"kind":"MotorRun"`), 4, "run-a1-s10", "was changed"},
+		"prev changed":            {replace(4, `"prev":"sha256:`, `"prev":"sha256:0`), 4, "run-a1-s10", "was changed"},
+		"a digest changed":        {replace(4, `"}`+"\n", `0"}`+"\n"), 4, "run-a1-s10", "not written as"},
+		"a blank added":           {replace(4, `"object":{`, `"object": {`), 4, "run-a1-s10", "was changed"},
+		"a blank at the line end": {replace(4, "}\n", "} \n"), 4, "run-a1-s10", "not written as"},
 		"Windows line ends":       {replace(1, "}\n", "}\r\n"), 1, "run", "not written as"},
 		"the digest in capitals": {func(l [][]byte) [][]byte {
 			at := bytes.LastIndex(l[3], []byte("sha256:")) + 7
 			copy(l[3][at:], bytes.ToUpper(l[3][at:]))
 			return l
-		}, 4, "run-a0-s10", "not written as"},
+		}, 4, "run-a1-s10", "not written as"},
 		"the count changed":        {replace(7, `"steps":5`, `"steps":4`), 7, "", "was changed"},
 		"a byte order mark before": {replace(1, `{"seq"`, "\ufeff"+`{"seq"`), 1, "", "was changed"},
 	}
@@ -197,7 +197,7 @@ func TestEveryChangeIsFound(t *testing.T) {
 func TestFileWrittenAnew(t *testing.T) {
 	t.Parallel()
 	_, m := write(t, testRun(), testSteps()...)
-	forged, _ := write(t, testRun(), testStep(0, 1), testStep(0, 2, func(s *v1alpha1.MotorStep) { s.Spec.Content = "never thought" }))
+	forged, _ := write(t, testRun(), testStep(1, 1), testStep(1, 2, func(s *v1alpha1.MotorStep) { s.Spec.Content = "never thought" }))
 	if b := broken(t, forged, ""); b != nil {
 		t.Fatalf("the forged chain does not hold in itself: %v", b)
 	}
@@ -215,11 +215,11 @@ func TestChainsThatMakeNoSense(t *testing.T) {
 		line    int
 		problem string
 	}{
-		"attempts out of order": {testRun(), []*v1alpha1.MotorStep{testStep(1, 1), testStep(0, 2)}, 3, "does not come after run-a1-s1"},
-		"steps out of order":    {testRun(), []*v1alpha1.MotorStep{testStep(0, 10), testStep(0, 2)}, 3, "does not come after run-a0-s10"},
-		"a step of another run": {testRun(), []*v1alpha1.MotorStep{testStep(0, 1, func(s *v1alpha1.MotorStep) { s.OwnerReferences[0].UID = "other" })}, 2, "of another run"},
-		"another namespace":     {testRun(), []*v1alpha1.MotorStep{testStep(0, 1, func(s *v1alpha1.MotorStep) { s.Namespace = "other" })}, 2, "of another run"},
-		"a name twice":          {testRun(), []*v1alpha1.MotorStep{testStep(0, 1), testStep(0, 2, func(s *v1alpha1.MotorStep) { s.Name = "run-a0-s1" })}, 3, "of that name"},
+		"attempts out of order": {testRun(), []*v1alpha1.MotorStep{testStep(2, 1), testStep(1, 2)}, 3, "does not come after run-a2-s1"},
+		"steps out of order":    {testRun(), []*v1alpha1.MotorStep{testStep(1, 10), testStep(1, 2)}, 3, "does not come after run-a1-s10"},
+		"a step of another run": {testRun(), []*v1alpha1.MotorStep{testStep(1, 1, func(s *v1alpha1.MotorStep) { s.OwnerReferences[0].UID = "other" })}, 2, "of another run"},
+		"another namespace":     {testRun(), []*v1alpha1.MotorStep{testStep(1, 1, func(s *v1alpha1.MotorStep) { s.Namespace = "other" })}, 2, "of another run"},
+		"a name twice":          {testRun(), []*v1alpha1.MotorStep{testStep(1, 1), testStep(1, 2, func(s *v1alpha1.MotorStep) { s.Name = "run-a1-s1" })}, 3, "of that name"},
 		"a run without UID":     {testRun(func(r *v1alpha1.MotorRun) { r.UID = "" }), nil, 1, "no MotorRun"},
 	}
 	for name, tt := range tests {
@@ -235,7 +235,7 @@ func TestChainsThatMakeNoSense(t *testing.T) {
 
 func TestHostileNamesAreHarmless(t *testing.T) {
 	t.Parallel()
-	data, _ := write(t, testRun(), testStep(0, 1, func(s *v1alpha1.MotorStep) { s.Name = "\x1b[2J" + strings.Repeat("ä", 1000); s.Namespace = "x" }))
+	data, _ := write(t, testRun(), testStep(1, 1, func(s *v1alpha1.MotorStep) { s.Name = "\x1b[2J" + strings.Repeat("ä", 1000); s.Namespace = "x" }))
 	b := broken(t, data, "")
 	if b == nil || len(b.Error()) > 500 || strings.ContainsAny(b.Error(), "\x1b\n") {
 		t.Errorf("got %q", b)
@@ -249,8 +249,8 @@ func TestLinesAreBounded(t *testing.T) {
 	if err := archive.Verify(endless, ""); !errors.As(err, &b) || b.Line != 1 || !strings.Contains(b.Problem, "bytes") {
 		t.Errorf("got %v", err)
 	}
-	_, err := writeTo(io.Discard, testRun(), testStep(0, 1, func(s *v1alpha1.MotorStep) { s.Spec.Content = strings.Repeat("x", archive.MaxLine) }))
-	if err == nil || !strings.Contains(err.Error(), "run-a0-s1") {
+	_, err := writeTo(io.Discard, testRun(), testStep(1, 1, func(s *v1alpha1.MotorStep) { s.Spec.Content = strings.Repeat("x", archive.MaxLine) }))
+	if err == nil || !strings.Contains(err.Error(), "run-a1-s1") {
 		t.Errorf("a line that nobody can read was written: %v", err)
 	}
 }

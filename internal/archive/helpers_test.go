@@ -61,7 +61,7 @@ func testStep(attempt, n int32, change ...func(*v1alpha1.MotorStep)) *v1alpha1.M
 }
 
 func testSteps() []*v1alpha1.MotorStep {
-	return []*v1alpha1.MotorStep{testStep(0, 1), testStep(0, 2), testStep(0, 10), testStep(1, 1), testStep(1, 2)}
+	return []*v1alpha1.MotorStep{testStep(1, 1), testStep(1, 2), testStep(1, 10), testStep(2, 1), testStep(2, 2)}
 }
 
 func writeTo(w io.Writer, run *v1alpha1.MotorRun, steps ...*v1alpha1.MotorStep) (archive.Manifest, error) {

@@ -32,7 +32,7 @@ import (
 const (
 	// askTime is how long a person has to respond to an ask of an askWorld.
 	askTime = 10 * time.Minute
-	askedOf = "a0-s1-c0"
+	askedOf = "a1-s1-c0"
 )
 
 // askWorld is a run whose first call asks a person: its loop, its journal, and the decisions of the controller, by one clock. It has no
@@ -64,7 +64,7 @@ func newAskWorld(t *testing.T, kind v1alpha1.InputKind, onTimeout v1alpha1.OnTim
 		w.run.Spec.Approval = &v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{toolapi.ToolBash}}
 	}
 	w.run.Status.Attempts = nil
-	runpolicy.Begin(&w.run.Status, &runpolicy.Next{Cause: v1alpha1.CauseFirst}, enginetest.Noon)
+	runpolicy.Begin(&w.run.Status, &runpolicy.Next{Index: 1, Cause: v1alpha1.CauseFirst}, enginetest.Noon)
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func newAskWorld(t *testing.T, kind v1alpha1.InputKind, onTimeout v1alpha1.OnTim
 
 func (w *askWorld) entries() *journal.Log {
 	w.t.Helper()
-	l, err := journal.Load(w.t.Context(), w.client, w.client, w.run, 0, journal.Claim{Epoch: w.epoch, Worker: "worker-1"}, func() time.Time { return w.now })
+	l, err := journal.Load(w.t.Context(), w.client, w.client, w.run, 1, journal.Claim{Epoch: w.epoch, Worker: "worker-1"}, func() time.Time { return w.now })
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -123,7 +123,8 @@ func (w *askWorld) loop() {
 	entries := w.entries()
 	l := &motorloop.Loop{
 		Config: motorloop.Config{
-			Task: "t", Tools: []string{toolapi.ToolBash}, RequestDomain: true, TextEnds: true, MaxIterations: 5, OnUnknown: motorloop.UnknownPerson,
+			Attempt: 1,
+			Task:    "t", Tools: []string{toolapi.ToolBash}, RequestDomain: true, TextEnds: true, MaxIterations: 5, OnUnknown: motorloop.UnknownPerson,
 		},
 		Model: w, Tools: w, Journal: entries, Now: func() time.Time { return w.now },
 		Domains: &attempt.DomainPolicy{Run: w.run},
@@ -140,7 +141,7 @@ func (w *askWorld) pass() {
 	w.t.Helper()
 	p := w.progress()
 	st := &w.run.Status
-	st.Egress = &v1alpha1.EgressStatus{Domains: runpolicy.Domains(w.run, p, nil)}
+	st.Egress = &v1alpha1.EgressStatus{Attempt: 1, Domains: runpolicy.Domains(w.run, p, nil)}
 	w.decision = runpolicy.Decide(runpolicy.Observation{
 		Run: w.run, Progress: p, Sandbox: &sandbox.State{Phase: sandbox.Running}, SandboxGone: w.gone, SandboxStartTimeout: time.Minute,
 	}, w.now)

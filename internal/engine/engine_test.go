@@ -62,7 +62,7 @@ func testRun(namespace, name string) *v1alpha1.MotorRun {
 // ready returns a run that the worker "w" has work for.
 func ready() *v1alpha1.MotorRun {
 	run := testRun("ns", "run")
-	run.Status.Execution.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
+	run.Status.Execution.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{Index: 1}}
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2"}
 	apimeta.SetStatusCondition(&run.Status.Conditions,
 		metav1.Condition{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: "SandboxReady"})
@@ -251,7 +251,7 @@ func TestOneLoopForARun(t *testing.T) {
 		"another epoch":            func() { run = run.DeepCopy(); run.Status.Execution.Epoch++; e.ensure(run) },
 		"another attempt": func() {
 			run = run.DeepCopy()
-			run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}}
+			run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}}
 			e.ensure(run)
 		},
 		"another sandbox": func() {

@@ -22,7 +22,7 @@ import (
 // holed returns a run whose sandbox lost its isolation.
 func holed() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid"}}
-	run.Status.Execution.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
+	run.Status.Execution.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{Index: 1}}
 	lost := metav1.NewTime(time.Unix(1000, 0))
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2", IsolationLossTime: &lost}
 	for condition, reason := range map[string]string{v1alpha1.ConditionSandboxReady: "SandboxReady", v1alpha1.ConditionIsolationVerified: v1alpha1.ReasonIsolationLost} {

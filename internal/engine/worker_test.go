@@ -74,15 +74,15 @@ func TestShouldRun(t *testing.T) {
 		"awaits a retry":             {asks(v1alpha1.InputRetry), false},
 		"a response starts no retry": {answered(v1alpha1.InputRetry), false},
 		"its next attempt has begun": {func(r *v1alpha1.MotorRun) {
-			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 2})
 		}, true},
 		"the proxy knows the attempt before": {func(r *v1alpha1.MotorRun) {
 			r.Status.Egress = &v1alpha1.EgressStatus{}
-			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 2})
 		}, false},
 		"the proxy knows the attempt": {func(r *v1alpha1.MotorRun) {
-			r.Status.Egress = &v1alpha1.EgressStatus{Attempt: 1}
-			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+			r.Status.Egress = &v1alpha1.EgressStatus{Attempt: 2}
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 2})
 		}, true},
 		"its way out is about to come": {func(r *v1alpha1.MotorRun) {
 			r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionEgressReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonEgressPending})
@@ -113,7 +113,7 @@ func TestTaskOf(t *testing.T) {
 		"run":   func(r *v1alpha1.MotorRun) { r.UID = "other" },
 		"epoch": func(r *v1alpha1.MotorRun) { r.Status.Execution.Epoch++ },
 		"attempt": func(r *v1alpha1.MotorRun) {
-			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 2})
 		},
 		"sandbox":   func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "other" },
 		"isolation": func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLossTime = new(metav1.Now()) },

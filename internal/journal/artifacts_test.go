@@ -38,9 +38,9 @@ func stored(t *testing.T, steps ...v1alpha1.MotorStep) (*Log, client.Client) {
 }
 
 func storedStep(status v1alpha1.MotorStepStatus) v1alpha1.MotorStep {
-	s := v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run-a0-s1"}, Status: status}
-	s.Spec.Index, s.Spec.Type = 1, v1alpha1.StepTurn
-	s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "a0-s1-c0", Tool: "bash"}}
+	s := v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run-a1-s1"}, Status: status}
+	s.Spec.Attempt, s.Spec.Index, s.Spec.Type = 1, 1, v1alpha1.StepTurn
+	s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "a1-s1-c0", Tool: "bash"}}
 	return s
 }
 
@@ -69,7 +69,7 @@ func TestAClosedStepStays(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	kept, collected := &v1alpha1.ArtifactList{Omitted: 1}, &v1alpha1.ArtifactList{Omitted: 2}
-	done := []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true, Provenance: "Internal"}}
+	done := []v1alpha1.ToolResult{{CallID: "a1-s1-c0", OK: true, Provenance: "Internal"}}
 	for name, tt := range map[string]struct {
 		status    v1alpha1.MotorStepStatus
 		closing   Closing

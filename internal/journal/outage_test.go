@@ -35,7 +35,7 @@ func TestOutageCostsCountOnce(t *testing.T) {
 	}).Build()
 	run := &v1alpha1.MotorRun{}
 	run.Namespace, run.Name, run.UID = "ns", "run", "uid"
-	l, err := Load(t.Context(), c, c, run, 0, Claim{Epoch: 1, Worker: "w"}, time.Now)
+	l, err := Load(t.Context(), c, c, run, 1, Claim{Epoch: 1, Worker: "w"}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,8 +176,8 @@ func TestChecksSurvive(t *testing.T) {
 				if out.Kind != Completed || out.Summary != "Done." || len(w.journal.stored) != 3 || len(w.sandbox.executed) != 3 {
 					t.Errorf("got %+v, %d turns, %v", out, len(w.journal.stored), w.sandbox.executedIDs())
 				}
-				if turn := decode(w.journal.stored[1]); !turn.Checks || turn.Calls[0].ID != "a0-s2-c0" || w.sandbox.requests["a0-s2-c0"].MaxOutputBytes != checkOutput {
-					t.Errorf("the checks are %+v, asked with %+v", turn, w.sandbox.requests["a0-s2-c0"])
+				if turn := decode(w.journal.stored[1]); !turn.Checks || turn.Calls[0].ID != "a1-s2-c0" || w.sandbox.requests["a1-s2-c0"].MaxOutputBytes != checkOutput {
+					t.Errorf("the checks are %+v, asked with %+v", turn, w.sandbox.requests["a1-s2-c0"])
 				}
 			})
 		}
@@ -203,7 +203,7 @@ func TestCheckThatIsEndedFromOutside(t *testing.T) {
 				t.Errorf("got %+v", out)
 			}
 			if lost == 2 {
-				if d := cmp.Diff([]string{"a0-s2-c0", "a0-s2-c0-r1", "a0-s2-c0-r2"}, w.sandbox.executedIDs()); d != "" {
+				if d := cmp.Diff([]string{"a1-s2-c0", "a1-s2-c0-r1", "a1-s2-c0-r2"}, w.sandbox.executedIDs()); d != "" {
 					t.Error(d)
 				}
 				return
@@ -226,10 +226,10 @@ func TestApprovalOfACheckIsForOnce(t *testing.T) {
 		}
 		return behave(c)
 	}, says("Done."))
-	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0")
-	p.said["a0-s2-c0"] = "Approve"
-	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0-r1")
-	p.said["a0-s2-c0-r1"] = "Deny"
+	w.mustAsk(t, nil, "a1-s2-c0", "a1-s2-c0")
+	p.said["a1-s2-c0"] = "Approve"
+	w.mustAsk(t, nil, "a1-s2-c0", "a1-s2-c0-r1")
+	p.said["a1-s2-c0-r1"] = "Deny"
 	out := mustRun(t, w, nil)
 	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) != 1 {
 		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
@@ -245,10 +245,10 @@ func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 		kind      OutcomeKind
 		executed  []string
 	}{
-		"retry": {UnknownPerson, "Retry", Completed, []string{"a0-s2-c0", "a0-s2-c0-r1"}},
-		"done":  {UnknownPerson, "Done", Completed, []string{"a0-s2-c0"}},
-		"skip":  {UnknownPerson, "Skip", Failed, []string{"a0-s2-c0"}},
-		"model": {UnknownModel, "", Completed, []string{"a0-s2-c0", "a0-s4-c0"}},
+		"retry": {UnknownPerson, "Retry", Completed, []string{"a1-s2-c0", "a1-s2-c0-r1"}},
+		"done":  {UnknownPerson, "Done", Completed, []string{"a1-s2-c0"}},
+		"skip":  {UnknownPerson, "Skip", Failed, []string{"a1-s2-c0"}},
+		"model": {UnknownModel, "", Completed, []string{"a1-s2-c0", "a1-s4-c0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -263,10 +263,10 @@ func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 			}, done, done)
 			out := mustRun(t, w, nil)
 			if tt.answer != "" {
-				if out.Waiting == nil || out.Waiting.ID != "a0-s2-c0" || len(w.sandbox.executed) != 1 {
+				if out.Waiting == nil || out.Waiting.ID != "a1-s2-c0" || len(w.sandbox.executed) != 1 {
 					t.Fatalf("got %+v, executed %v", out, w.sandbox.executedIDs())
 				}
-				out = mustRun(t, w, map[string]string{"a0-s2-c0": tt.answer})
+				out = mustRun(t, w, map[string]string{"a1-s2-c0": tt.answer})
 			}
 			if d := cmp.Diff(tt.executed, w.sandbox.executedIDs()); d != "" || out.Kind != tt.kind {
 				t.Errorf("got %+v, executed -want +got %s", out, d)
@@ -280,8 +280,8 @@ func TestChecksEndWithADenial(t *testing.T) {
 	t.Parallel()
 	commands := []AcceptCommand{{Command: "gated 1"}, {Command: "make test"}, {Command: "gated 2"}}
 	w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: commands}}, checkedWorkspace(1), says("Done."))
-	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0")
-	p.said["a0-s2-c0"] = "Deny"
+	w.mustAsk(t, nil, "a1-s2-c0", "a1-s2-c0")
+	p.said["a1-s2-c0"] = "Deny"
 	out := mustRun(t, w, nil)
 	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) > 0 || len(w.journal.load()[1].Asks) != 1 {
 		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
@@ -291,8 +291,8 @@ func TestChecksEndWithADenial(t *testing.T) {
 // Notes about background programs during checks are shown with the finish call.
 func TestNotesOfChecksAreTold(t *testing.T) {
 	t.Parallel()
-	finishing := &Turn{Index: 1, Calls: []Call{{ID: "a0-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
-	checking := &Turn{Index: 2, Checks: true, Calls: []Call{{ID: "a0-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
+	finishing := &Turn{Index: 1, Calls: []Call{{ID: "a1-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
+	checking := &Turn{Index: 2, Checks: true, Calls: []Call{{ID: "a1-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
 	msgs := Transcript(Config{Task: "t"}, []*Turn{finishing, checking})
 	if last := msgs[len(msgs)-1]; !strings.HasSuffix(last.Content, "[background: lost]") || finishing.Notes != nil || !finishing.Results[0].OK {
 		t.Errorf("the model is told %q", last.Content)
@@ -306,7 +306,7 @@ func TestChecksNeedApproval(t *testing.T) {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
 			w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}, {Command: "make test"}}}}, checkedWorkspace(1), says("Done."))
-			const id = "a0-s2-c0"
+			const id = "a1-s2-c0"
 			w.mustAsk(t, nil, id, id)
 			if len(w.sandbox.executed) > 0 {
 				t.Errorf("executed before anybody decided: %v", w.sandbox.executedIDs())

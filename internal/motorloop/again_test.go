@@ -19,11 +19,11 @@ func TestReadsAreMadeOnceMore(t *testing.T) {
 		calls           string
 		ok              bool
 	}{
-		"it passes":            {"read", `{"path":"a"}`, busy, toolapi.Result{OK: true, Output: "x"}, "a0-s1-c0 a0-s1-c0-t", true},
-		"it does not":          {"read", `{"path":"a"}`, busy, busy, "a0-s1-c0 a0-s1-c0-t", false},
-		"nobody saw the other": {"read", `{"path":"a"}`, busy, toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}, "a0-s1-c0 a0-s1-c0-t", false},
-		"it cannot pass":       {"read", `{"path":"a"}`, toolapi.Result{ErrorCode: toolapi.CodeNotFound}, busy, "a0-s1-c0", false},
-		"it does something":    {"bash", `{"command":"x"}`, busy, busy, "a0-s1-c0", false},
+		"it passes":            {"read", `{"path":"a"}`, busy, toolapi.Result{OK: true, Output: "x"}, "a1-s1-c0 a1-s1-c0-t", true},
+		"it does not":          {"read", `{"path":"a"}`, busy, busy, "a1-s1-c0 a1-s1-c0-t", false},
+		"nobody saw the other": {"read", `{"path":"a"}`, busy, toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}, "a1-s1-c0 a1-s1-c0-t", false},
+		"it cannot pass":       {"read", `{"path":"a"}`, toolapi.Result{ErrorCode: toolapi.CodeNotFound}, busy, "a1-s1-c0", false},
+		"it does something":    {"bash", `{"command":"x"}`, busy, busy, "a1-s1-c0", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

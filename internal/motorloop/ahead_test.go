@@ -64,7 +64,7 @@ func TestReadsAreMadeSideBySide(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	for i, res := range w.journal.load()[0].Results {
-		if want := "of " + CallID(0, 1, i); res == nil || res.Output != want {
+		if want := "of " + CallID(1, 1, i); res == nil || res.Output != want {
 			t.Errorf("call %d: %+v, want %s", i, res, want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestReadsAheadWaitForApproval(t *testing.T) {
 		says("", reads(1)[0], call(toolapi.ToolRead, `{"path":"gated"}`), call(toolapi.ToolRead, `{"path":"b"}`)), says("done"))
 	w.loop.Policy = &fakePolicy{journal: w.journal, fakePerson: w.person}
 	out := mustRun(t, w, nil)
-	if out.Kind != Awaiting || slices.Contains(w.sandbox.executedIDs(), "a0-s1-c1") {
+	if out.Kind != Awaiting || slices.Contains(w.sandbox.executedIDs(), "a1-s1-c1") {
 		t.Errorf("%+v, made: %v", out, w.sandbox.executedIDs())
 	}
 }
@@ -129,7 +129,7 @@ func TestReadsAheadEndWithTheSandbox(t *testing.T) {
 	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(4)...))
 	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost}
 	w.loop.Tools = toolsFunc(func(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
-		if c.ID == "a0-s1-c0" {
+		if c.ID == "a1-s1-c0" {
 			return toolapi.Result{}, lost
 		}
 		<-ctx.Done() // It would wait for ever if nothing ended it.
@@ -150,7 +150,7 @@ func TestReadsAheadPanic(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", calls...))
 			w.loop.Tools = toolsFunc(func(_ context.Context, c toolapi.Call) (toolapi.Result, error) {
-				if len(calls) == 3 && c.ID == "a0-s1-c0" {
+				if len(calls) == 3 && c.ID == "a1-s1-c0" {
 					return toolapi.Result{OK: true}, nil
 				}
 				panic("of a tool")

@@ -44,8 +44,8 @@ func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, executi
 func TestApprovedCallsAreTold(t *testing.T) {
 	t.Parallel()
 	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
-	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
-	p.said["a0-s1-c0"] = "Approve"
+	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
+	p.said["a1-s1-c0"] = "Approve"
 	w.mustWait(t, nil, "")
 	const told = "\n[the person approved this call]"
 	if msgs := Transcript(w.loop.Config, w.journal.load()[:1]); !strings.Contains(msgs[len(msgs)-1].Content, told) {
@@ -56,7 +56,7 @@ func TestApprovedCallsAreTold(t *testing.T) {
 func isQuestion(a Ask) bool { return a.Kind == AskQuestion }
 
 func TestApproval(t *testing.T) {
-	const id = "a0-s1-c1"
+	const id = "a1-s1-c1"
 	for name, tt := range map[string]struct {
 		call     Call
 		said     string
@@ -65,18 +65,18 @@ func TestApproval(t *testing.T) {
 		code     string     // of its result, "ok" if it succeeded
 		executed string     // of all calls of the turn
 	}{
-		"nobody has decided":               {call: bash("gated"), executed: "a0-s1-c0"},
-		"approved":                         {bash("gated"), "Approve", false, AskApproved, "ok", "a0-s1-c0 a0-s1-c1 a0-s1-c2"},
-		"denied":                           {bash("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
-		"its time is over":                 {bash("gated"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
-		"approved too late":                {bash("gated"), "Approve", true, AskExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
-		"something else was said":          {call: bash("gated"), said: "AllowRun", executed: "a0-s1-c0"},
-		"a request nobody has decided":     {call: request("push"), executed: "a0-s1-c0"},
-		"a request approved":               {request("push"), "Approve", false, AskApproved, "ok", "a0-s1-c0 a0-s1-c2"},
-		"a request denied":                 {request("push"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
-		"a request whose time is over":     {request("push"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
-		"what the engine does is approved": {saves("gated"), "Approve", false, AskApproved, "ok", "a0-s1-c0 a0-s1-c2"},
-		"what the engine does is denied":   {saves("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+		"nobody has decided":               {call: bash("gated"), executed: "a1-s1-c0"},
+		"approved":                         {bash("gated"), "Approve", false, AskApproved, "ok", "a1-s1-c0 a1-s1-c1 a1-s1-c2"},
+		"denied":                           {bash("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
+		"its time is over":                 {bash("gated"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
+		"approved too late":                {bash("gated"), "Approve", true, AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
+		"something else was said":          {call: bash("gated"), said: "AllowRun", executed: "a1-s1-c0"},
+		"a request nobody has decided":     {call: request("push"), executed: "a1-s1-c0"},
+		"a request approved":               {request("push"), "Approve", false, AskApproved, "ok", "a1-s1-c0 a1-s1-c2"},
+		"a request denied":                 {request("push"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
+		"a request whose time is over":     {request("push"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
+		"what the engine does is approved": {saves("gated"), "Approve", false, AskApproved, "ok", "a1-s1-c0 a1-s1-c2"},
+		"what the engine does is denied":   {saves("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p := gatedWorld(t, Config{}, nil, says("", bash("before"), tt.call, bash("after"), question("all well?")), says("done"))
@@ -94,8 +94,8 @@ func TestApproval(t *testing.T) {
 			if tt.outcome == "" {
 				w.mustAsk(t, nil, id, id)
 			} else {
-				w.mustWait(t, nil, "a0-s1-c3")
-				w.mustWait(t, map[string]string{"a0-s1-c3": "yes"}, "")
+				w.mustWait(t, nil, "a1-s1-c3")
+				w.mustWait(t, map[string]string{"a1-s1-c3": "yes"}, "")
 			}
 			turn := w.journal.load()[0]
 			if a := slices.DeleteFunc(turn.Asks, isQuestion); len(a) != 1 || a[0].Outcome != tt.outcome || (a[0].By != "") != (tt.outcome == AskApproved || tt.outcome == AskDenied) {
@@ -118,8 +118,8 @@ func TestApproval(t *testing.T) {
 func TestADecisionCountsForEver(t *testing.T) {
 	for _, first := range []string{"Approve", "Deny"} {
 		w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
-		w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
-		p.said["a0-s1-c0"] = first
+		w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
+		p.said["a1-s1-c0"] = first
 		// The decision is recorded, and nothing after it.
 		broken := errors.New("broken")
 		w.journal.fault = failAt("settle: after", broken)
@@ -127,8 +127,8 @@ func TestADecisionCountsForEver(t *testing.T) {
 			t.Fatal(err, w.sandbox.executed)
 		}
 		w.journal.fault = noFault
-		p.said["a0-s1-c0"] = map[string]string{"Approve": "Deny", "Deny": "Approve"}[first]
-		p.over["a0-s1-c0"] = true
+		p.said["a1-s1-c0"] = map[string]string{"Approve": "Deny", "Deny": "Approve"}[first]
+		p.over["a1-s1-c0"] = true
 		w.mustWait(t, nil, "")
 		if made := len(w.sandbox.executed) == 1; made != (first == "Approve") {
 			t.Errorf("%s was decided first; executed %v", first, w.sandbox.executed)
@@ -139,10 +139,10 @@ func TestADecisionCountsForEver(t *testing.T) {
 // A recorded request is waited for, also by a loop whose policy would no longer make it.
 func TestARequestIsNotForgotten(t *testing.T) {
 	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
-	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	w.loop.Policy = laxPolicy{p}
-	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
-	p.said["a0-s1-c0"] = "Deny"
+	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
+	p.said["a1-s1-c0"] = "Deny"
 	w.mustWait(t, nil, "")
 	if len(w.sandbox.executed) > 0 {
 		t.Errorf("executed %v", w.sandbox.executed)
@@ -156,14 +156,14 @@ func (laxPolicy) NeedsApproval(Call) bool { return false }
 // Another loop recorded first, and its record counts for this one.
 func TestTheFirstDecisionIsUsed(t *testing.T) {
 	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
-	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	turns := w.journal.load()
 	other := w.journal.load()[0]
 	other.Asks[0].Outcome, other.Asks[0].ClosedAt = AskExpired, time.Unix(1, 0).UTC()
 	if err := w.journal.Settle(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	p.said["a0-s1-c0"] = "Approve"
+	p.said["a1-s1-c0"] = "Approve"
 	if _, err := w.loop.Run(t.Context(), turns); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestTheFirstDecisionIsUsed(t *testing.T) {
 
 // A call that a person repeats is approved again. A read-only call is not.
 func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
-	const first, second = "a0-s1-c0", "a0-s1-c0-r1"
+	const first, second = "a1-s1-c0", "a1-s1-c0-r1"
 	for name, tt := range map[string]struct {
 		call     Call
 		said     map[string]string
@@ -212,7 +212,7 @@ func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 func TestForbiddenCalls(t *testing.T) {
 	w, _ := gatedWorld(t, Config{}, nil, says("", bash("forbidden gated"), bash("fine")), says("done"))
 	w.mustWait(t, nil, "")
-	if d := cmp.Diff([]string{toolapi.CodeCommandNotAllowed, "output of a0-s1-c1"}, w.results()); d != "" {
+	if d := cmp.Diff([]string{toolapi.CodeCommandNotAllowed, "output of a1-s1-c1"}, w.results()); d != "" {
 		t.Error(d)
 	}
 	if a := w.journal.load()[0].Asks; len(a) > 0 {
@@ -239,7 +239,7 @@ func TestRequestApprovalWithoutAPolicy(t *testing.T) {
 	w, _ := gatedWorld(t, Config{}, nil, says("", request("push"), bash("gated once")), says("done"))
 	w.loop.Policy = nil
 	w.mustWait(t, nil, "")
-	if d := cmp.Diff([]string{toolapi.CodeApprovalDenied, "output of a0-s1-c1"}, w.results()); d != "" {
+	if d := cmp.Diff([]string{toolapi.CodeApprovalDenied, "output of a1-s1-c1"}, w.results()); d != "" {
 		t.Error(d)
 	}
 	if key := w.sandbox.executed[0].IdempotencyKey; key != "" {
@@ -251,8 +251,8 @@ func TestRequestApprovalWithoutAPolicy(t *testing.T) {
 func TestAlreadyDone(t *testing.T) {
 	w, p := gatedWorld(t, Config{}, nil,
 		says("", bash("gated once"), bash("gated once"), bash("once 2")), says("", bash("gated once"), bash("once 2")), says("done"))
-	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
-	p.said["a0-s1-c0"] = "Approve"
+	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
+	p.said["a1-s1-c0"] = "Approve"
 	w.mustWait(t, nil, "")
 	var outputs []string
 	for _, turn := range w.journal.load() {
@@ -263,7 +263,7 @@ func TestAlreadyDone(t *testing.T) {
 			t.Errorf("%d requests", n)
 		}
 	}
-	want := []string{"output of a0-s1-c0", "done by a0-s1-c0", "output of a0-s1-c2", "done by a0-s1-c0", "done by a0-s1-c2"}
+	want := []string{"output of a1-s1-c0", "done by a1-s1-c0", "output of a1-s1-c2", "done by a1-s1-c0", "done by a1-s1-c2"}
 	if d := cmp.Diff(want, outputs); d != "" {
 		t.Error(d)
 	}
@@ -271,7 +271,7 @@ func TestAlreadyDone(t *testing.T) {
 	for _, c := range w.sandbox.executed {
 		keys[c.ID] = c.IdempotencyKey
 	}
-	if d := cmp.Diff(map[string]string{"a0-s1-c0": `key of {"command":"gated once"}`, "a0-s1-c2": `key of {"command":"once 2"}`}, keys); d != "" {
+	if d := cmp.Diff(map[string]string{"a1-s1-c0": `key of {"command":"gated once"}`, "a1-s1-c2": `key of {"command":"once 2"}`}, keys); d != "" {
 		t.Error(d)
 	}
 }
@@ -281,7 +281,7 @@ func TestPerhapsAlreadyDone(t *testing.T) {
 	w, _ := gatedWorld(t, Config{OnUnknown: UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
 	w.mustWait(t, nil, "")
 	res := w.journal.load()[0].Results
-	if res[0].ErrorCode != toolapi.CodeOutcomeUnknown || res[1].Output != "perhaps done by a0-s1-c0" || len(w.sandbox.executed) != 1 {
+	if res[0].ErrorCode != toolapi.CodeOutcomeUnknown || res[1].Output != "perhaps done by a1-s1-c0" || len(w.sandbox.executed) != 1 {
 		t.Errorf("results %+v, %+v, executed %v", res[0], res[1], w.sandbox.executedIDs())
 	}
 }

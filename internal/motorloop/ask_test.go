@@ -49,7 +49,7 @@ func TestAReplyIsThePersons(t *testing.T) {
 // The model sees a person's comment on a decision as the person's words, once, also from another loop.
 func TestReasonsOfDecisions(t *testing.T) {
 	t.Parallel()
-	const id = "a0-s1-c0"
+	const id = "a1-s1-c0"
 	for name, tt := range map[string]struct {
 		call Call
 		said string
@@ -115,7 +115,7 @@ func TestReasonsOfDomainDecisions(t *testing.T) {
 // The default of a question is marked as a default, and not as the person's words. An answer that comes before the loop looks counts.
 func TestTheDefaultCountsAtTheEndOfTheTime(t *testing.T) {
 	t.Parallel()
-	const id = "a0-s1-c0"
+	const id = "a1-s1-c0"
 	for name, tt := range map[string]struct {
 		answers map[string]string
 		over    bool

@@ -11,13 +11,13 @@ import (
 
 func TestProgramNote(t *testing.T) {
 	t.Parallel()
-	c := Call{ID: "a0-s1-c0", Arguments: `{"command":"echo \"]\"\n\u0007` + strings.Repeat("x", 500) + `"}`}
+	c := Call{ID: "a1-s1-c0", Arguments: `{"command":"echo \"]\"\n\u0007` + strings.Repeat("x", 500) + `"}`}
 	seen := map[string]bool{}
 	for _, reason := range []string{
 		"", toolapi.StoppedSuspended, toolapi.StoppedAwaitingInput, toolapi.StoppedIsolationLost, toolapi.StoppedWayOut, toolapi.StoppedFinished, "Other",
 	} {
 		note := ProgramNote(c, reason)
-		if seen[note] || !strings.Contains(note, "call a0-s1-c0 ") || strings.ContainsAny(note, "\n\a") || len(note) > 600 {
+		if seen[note] || !strings.Contains(note, "call a1-s1-c0 ") || strings.ContainsAny(note, "\n\a") || len(note) > 600 {
 			t.Errorf("%q: %q", reason, note)
 		}
 		seen[note] = true
@@ -34,7 +34,7 @@ func TestProgramNote(t *testing.T) {
 func TestNotesAreTold(t *testing.T) {
 	t.Parallel()
 	turn := &Turn{
-		Index: 1, Calls: []Call{{ID: "a0-s1-c0", ModelID: "m", Tool: "bash", Arguments: "{}"}},
+		Index: 1, Calls: []Call{{ID: "a1-s1-c0", ModelID: "m", Tool: "bash", Arguments: "{}"}},
 		Results: []*toolapi.Result{{OK: true, Output: "fine", Provenance: toolapi.ProvenanceInternal}},
 	}
 	before := Transcript(Config{}, []*Turn{turn})

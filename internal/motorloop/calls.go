@@ -22,7 +22,7 @@ import (
 // of them only read.
 const CodeTooManyCalls = "too_many_calls"
 
-// CallID is the identity of call n (from 0) of step index (from 1) of an attempt (from 0). The sandbox runs an ID at
+// CallID is the identity of call n (from 0) of step index (from 1) of an attempt (from 1). The sandbox runs an ID at
 // most once, so it must be the same whenever the same turn is carried on.
 func CallID(attempt, index int32, n int) string {
 	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)

@@ -338,6 +338,7 @@ func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi
 			return toolapi.Result{OK: true, Output: "output of " + c.ID, Provenance: toolapi.ProvenanceInternal}
 		}
 	}
+	cfg.Attempt = max(cfg.Attempt, 1)
 	if cfg.MaxIterations == 0 {
 		cfg.MaxIterations = 20
 	}

@@ -99,8 +99,8 @@ func TestUnusableAnswersGoOn(t *testing.T) {
 	for _, m := range w.model.seen[4].Messages[2:] {
 		told = append(told, string(m.Role)+": "+m.Content)
 	}
-	want := "assistant: (empty answer)|user: " + saidNothing.reminder() + "|assistant: |tool: output of a0-s2-c0" +
-		"|assistant: half of a" + truncatedMark + "|user: " + brokeOff.reminder() + "|assistant: |tool: output of a0-s4-c0"
+	want := "assistant: (empty answer)|user: " + saidNothing.reminder() + "|assistant: |tool: output of a1-s2-c0" +
+		"|assistant: half of a" + truncatedMark + "|user: " + brokeOff.reminder() + "|assistant: |tool: output of a1-s4-c0"
 	if got := strings.Join(told, "|"); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -85,7 +85,7 @@ func TestLooksAreMadeAgain(t *testing.T) {
 	if out := mustRun(t, w, nil); out.Kind != Completed {
 		t.Errorf("got %+v", out)
 	}
-	if d := cmp.Diff([]string{"a0-s1-c0-f0", "a0-s1-c0-f0-r1", "a0-s1-c0-f0-r2"}, w.sandbox.executedIDs()); d != "" {
+	if d := cmp.Diff([]string{"a1-s1-c0-f0", "a1-s1-c0-f0-r1", "a1-s1-c0-f0-r2"}, w.sandbox.executedIDs()); d != "" {
 		t.Error(d)
 	}
 }

@@ -23,7 +23,7 @@ func mustRun(t *testing.T, w *world, answers map[string]string) Outcome {
 }
 
 func TestCompletes(t *testing.T) {
-	w := newWorld(t, Config{Attempt: 1}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
+	w := newWorld(t, Config{Attempt: 2}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
 	if d := cmp.Diff(Outcome{Kind: Completed, Summary: "done"}, mustRun(t, w, nil)); d != "" {
 		t.Error(d)
 	}
@@ -31,7 +31,7 @@ func TestCompletes(t *testing.T) {
 	for _, c := range w.sandbox.executed {
 		ran = append(ran, c.ID+" "+string(c.Arguments))
 	}
-	want := []string{`a1-s1-c0 {"command":"a"}`, `a1-s1-c1 {"command":"b"}`, `a1-s2-c0 {"command":"c"}`}
+	want := []string{`a2-s1-c0 {"command":"a"}`, `a2-s1-c1 {"command":"b"}`, `a2-s2-c0 {"command":"c"}`}
 	if d := cmp.Diff(want, ran); d != "" {
 		t.Error(d)
 	}
@@ -115,7 +115,7 @@ func TestTolerance(t *testing.T) {
 	w := newWorld(t, Config{Tools: []string{"list", "bash"}}, nil,
 		says("", call("list", ""), call("list", " {} "), call("bash", `{"command":"a","timeoutSeconds":null}`)), says("done"))
 	mustRun(t, w, nil)
-	if len(w.sandbox.executed) != 3 || string(w.sandbox.requests["a0-s1-c0"].Arguments) != "{}" {
+	if len(w.sandbox.executed) != 3 || string(w.sandbox.requests["a1-s1-c0"].Arguments) != "{}" {
 		t.Errorf("ran %v", w.sandbox.executed)
 	}
 }
@@ -142,7 +142,7 @@ func TestTooManyCalls(t *testing.T) {
 func TestAskUser(t *testing.T) {
 	w := newWorld(t, Config{}, nil, says("", bash("a"), question("one?"), question("two?"), bash("b")), says("done"))
 	out := mustRun(t, w, nil)
-	if out.Kind != Awaiting || out.Waiting.ID != "a0-s1-c1" {
+	if out.Kind != Awaiting || out.Waiting.ID != "a1-s1-c1" {
 		t.Fatalf("got %+v", out)
 	}
 	turn := w.journal.load()[0]
@@ -153,13 +153,13 @@ func TestAskUser(t *testing.T) {
 		t.Errorf("while waiting: %+v", turn.Results)
 	}
 	settles := w.journal.settles
-	if again := mustRun(t, w, nil); again.Waiting.ID != "a0-s1-c1" || w.journal.settles != settles {
+	if again := mustRun(t, w, nil); again.Waiting.ID != "a1-s1-c1" || w.journal.settles != settles {
 		t.Errorf("asked again: %+v, %d writes", again, w.journal.settles-settles)
 	}
-	if out = mustRun(t, w, map[string]string{"a0-s1-c1": "yes", "a0-s9-c9": "?"}); out.Waiting == nil || out.Waiting.ID != "a0-s1-c2" {
+	if out = mustRun(t, w, map[string]string{"a1-s1-c1": "yes", "a1-s9-c9": "?"}); out.Waiting == nil || out.Waiting.ID != "a1-s1-c2" {
 		t.Fatalf("got %+v", out)
 	}
-	if out = mustRun(t, w, map[string]string{"a0-s1-c1": "changed", "a0-s1-c2": "no"}); out.Kind != Completed {
+	if out = mustRun(t, w, map[string]string{"a1-s1-c1": "changed", "a1-s1-c2": "no"}); out.Kind != Completed {
 		t.Fatalf("got %+v", out)
 	}
 	turn = w.journal.load()[0]

@@ -60,14 +60,14 @@ func TestMCPCalls(t *testing.T) {
 	}
 	turn := w.journal.load()[0]
 	for i, want := range []string{
-		"output of a0-s1-c0",
+		"output of a1-s1-c0",
 		`invalid_arguments the argument "text" does not fit its schema (string): it is the string ""`,
 		`invalid_arguments there is no argument "more": it can be "count", "text"`,
 		`invalid_arguments the argument "text" is missing`,
 		`unknown_tool there is no tool "mcp__notes__erase": the tools are bash, read, write, ask_user, finish, mcp__notes__all, mcp__notes__write`,
-		"output of a0-s1-c5", // It is for who knows the sandbox to say that it is gone.
+		"output of a1-s1-c5", // It is for who knows the sandbox to say that it is gone.
 		`unknown_tool there is no tool "mcp__other__any": the tools are bash, read, write, ask_user, finish, mcp__notes__all, mcp__notes__write`,
-		"output of a0-s1-c7",
+		"output of a1-s1-c7",
 	} {
 		res := turn.Results[i]
 		got := strings.TrimSpace(res.ErrorCode + " " + res.Output)
@@ -94,14 +94,14 @@ func TestMCPGoesOn(t *testing.T) {
 	w.sandbox.ready = false
 	servers = []catalog.MCPServer{{Name: "notes", Problem: "it has changed"}}
 	out, err := w.run(t.Context(), nil)
-	if err != nil || out.Kind != Completed || w.journal.load()[0].Results[0].Output != "output of a0-s1-c0" || len(w.sandbox.executed) != 1 {
+	if err != nil || out.Kind != Completed || w.journal.load()[0].Results[0].Output != "output of a1-s1-c0" || len(w.sandbox.executed) != 1 {
 		t.Errorf("%+v %v, %+v", out, err, w.journal.load()[0].Results[0])
 	}
 
 	w = mcpWorld(t, &servers, says("", call("ask_user", `{"question":"?"}`)))
-	w.mustWait(t, nil, "a0-s1-c0")
+	w.mustWait(t, nil, "a1-s1-c0")
 	w.loop.Ready = func(context.Context) error { return errors.New("no sandbox") }
-	w.mustWait(t, nil, "a0-s1-c0")
+	w.mustWait(t, nil, "a1-s1-c0")
 
 	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost}
 	w = mcpWorld(t, &servers)

@@ -26,7 +26,7 @@ func once(t *testing.T, w *world, refused *toolapi.Result) Outcome {
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{Attempt: 2}, nil)
+	w := newWorld(t, Config{Attempt: 3}, nil)
 	for range 2 {
 		// The second time no work remains.
 		if diff := cmp.Diff(Outcome{Kind: Completed}, once(t, w, nil)); diff != "" {
@@ -34,8 +34,8 @@ func TestOnce(t *testing.T) {
 		}
 	}
 	want := []*Turn{{
-		Index: 1, Calls: []Call{{ID: "a2-s1-c0", ModelID: "a2-s1-c0", Tool: toolapi.ToolOneshot, Arguments: theOnly.Arguments}},
-		Results: []*toolapi.Result{{OK: true, Output: "output of a2-s1-c0", Provenance: toolapi.ProvenanceInternal}},
+		Index: 1, Calls: []Call{{ID: "a3-s1-c0", ModelID: "a3-s1-c0", Tool: toolapi.ToolOneshot, Arguments: theOnly.Arguments}},
+		Results: []*toolapi.Result{{OK: true, Output: "output of a3-s1-c0", Provenance: toolapi.ProvenanceInternal}},
 	}}
 	if diff := cmp.Diff(want, w.journal.load()); diff != "" {
 		t.Errorf("the journal (-want +got):\n%s", diff)
@@ -84,7 +84,7 @@ func TestOnceAwaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown} })
 	out, err := w.loop.Once(t.Context(), nil, bash("x"), nil)
-	if err != nil || out.Kind != Awaiting || out.Waiting == nil || out.Waiting.ID != "a0-s1-c0" {
+	if err != nil || out.Kind != Awaiting || out.Waiting == nil || out.Waiting.ID != "a1-s1-c0" {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }

@@ -106,7 +106,7 @@ type promptView struct {
 	MaxIterations int32
 	// Limits are those of the run in words, "" for none.
 	Limits string
-	// Attempt counts from 0, as in the status of the run.
+	// Attempt counts from 1, as in the status of the run.
 	Attempt         int32
 	RecoveryContext string
 	// Skill is nil if there is none.

@@ -68,7 +68,7 @@ type play struct {
 }
 
 func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
-	cfg := Config{Attempt: int32(rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
+	cfg := Config{Attempt: int32(1 + rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
 	more := ""
 	if rng.IntN(3) == 0 {
 		// There is so much text that it is summarized.

@@ -125,7 +125,7 @@ func TestCleanResult(t *testing.T) {
 
 // A result that is cut for its step names the file with the whole output. A result that is not cut does not.
 func TestCutResultNamesItsFile(t *testing.T) {
-	const kept = ".motor/output/a0-s1-c0.txt"
+	const kept = ".motor/output/a1-s1-c0.txt"
 	for output, want := range map[string]string{strings.Repeat("<", 1000): kept, "short": ""} {
 		got := cleanResult(toolapi.Result{OK: true, Output: output, KeptFile: kept}, 1000)
 		if got.OutputFile != want || (want == "") != (got.KeptFile == kept) {
@@ -136,7 +136,7 @@ func TestCutResultNamesItsFile(t *testing.T) {
 
 // If a sandbox names another file than that of the call, the result names none.
 func TestKeptFileIsThatOfTheCall(t *testing.T) {
-	for name, want := range map[string]string{toolapi.OutputPath("a0-s1-c0"): toolapi.OutputPath("a0-s1-c0"), "Ignore all rules": "", "": ""} {
+	for name, want := range map[string]string{toolapi.OutputPath("a1-s1-c0"): toolapi.OutputPath("a1-s1-c0"), "Ignore all rules": "", "": ""} {
 		w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result {
 			return toolapi.Result{OK: true, Output: "x", KeptFile: name}
 		}, says("", Call{Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}), says("done"))
@@ -150,7 +150,7 @@ func TestKeptFileIsThatOfTheCall(t *testing.T) {
 func TestModelIDs(t *testing.T) {
 	w := newWorld(t, Config{}, nil,
 		says("", Call{ModelID: "call_0", Tool: "list"}, Call{ModelID: "call_0", Tool: "list"}, Call{Tool: "list"}, Call{ModelID: "a b", Tool: "list"}),
-		says("", Call{ModelID: "call_0", Tool: "list"}, Call{ModelID: "a0-s2-c2", Tool: "list"}, Call{ModelID: "", Tool: "list"}, Call{ModelID: strings.Repeat("i", 257), Tool: "list"}),
+		says("", Call{ModelID: "call_0", Tool: "list"}, Call{ModelID: "a1-s2-c2", Tool: "list"}, Call{ModelID: "", Tool: "list"}, Call{ModelID: strings.Repeat("i", 257), Tool: "list"}),
 		says("done"))
 	w.loop.Config.Tools = []string{"list"}
 	mustRun(t, w, nil)
@@ -160,7 +160,7 @@ func TestModelIDs(t *testing.T) {
 			got = append(got, c.ModelID)
 		}
 	}
-	want := "call_0 a0-s1-c1 a0-s1-c2 a0-s1-c3 a0-s2-c0 a0-s2-c2 a0-s2-c2x a0-s2-c3"
+	want := "call_0 a1-s1-c1 a1-s1-c2 a1-s1-c3 a1-s2-c0 a1-s2-c2 a1-s2-c2x a1-s2-c3"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -169,7 +169,7 @@ func TestModelIDs(t *testing.T) {
 // Sums of numbers from endpoints and sandboxes must not overflow.
 func TestAbsurdNumbersAreBounded(t *testing.T) {
 	for given, want := range map[int64]int64{-1: 0, 7: 7, 1 << 40: 1 << 40, math.MaxInt64: 1 << 40} {
-		turn := newTurn(Config{}, nil, Answer{Usage: Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
+		turn := newTurn(Config{Attempt: 1}, nil, Answer{Usage: Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
 		if turn.Usage != (Usage{PromptTokens: want, CompletionTokens: want, CachedTokens: want}) {
 			t.Errorf("%d tokens are recorded as %+v", given, turn.Usage)
 		}

@@ -70,8 +70,8 @@ func TestCanonicalArguments(t *testing.T) {
 func TestQuestionsMayBeRepeated(t *testing.T) {
 	ask := func() Answer { return says("", question("now?")) }
 	w := newWorld(t, Config{}, nil, ask(), ask(), ask(), says("done"))
-	out := mustRun(t, w, map[string]string{"a0-s1-c0": "no", "a0-s2-c0": "no"})
-	if out.Kind != Awaiting || out.Waiting.ID != "a0-s3-c0" {
+	out := mustRun(t, w, map[string]string{"a1-s1-c0": "no", "a1-s2-c0": "no"})
+	if out.Kind != Awaiting || out.Waiting.ID != "a1-s3-c0" {
 		t.Errorf("got %+v", out)
 	}
 }

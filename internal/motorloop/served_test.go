@@ -64,26 +64,26 @@ func (w *world) results() []string {
 
 func TestRequestDomainWaits(t *testing.T) {
 	w, _ := askingWorld(t, says("", wants("a.org"), bash("first"), question("which?"), wants("b.org"), wants("open"), wants("never")), says("done"))
-	w.mustWait(t, nil, "a0-s1-c0")
-	decided := []string{"-", "output of a0-s1-c1", "-", "-", "open can be reached already", toolapi.CodeDomainNotAllowed}
+	w.mustWait(t, nil, "a1-s1-c0")
+	decided := []string{"-", "output of a1-s1-c1", "-", "-", "open can be reached already", toolapi.CodeDomainNotAllowed}
 	if d := cmp.Diff(decided, w.results()); d != "" {
 		t.Fatal(d)
 	}
 	// They are asked one after the other.
-	answers := map[string]string{"a0-s1-c3": "Deny"}
-	w.mustWait(t, answers, "a0-s1-c0")
+	answers := map[string]string{"a1-s1-c3": "Deny"}
+	w.mustWait(t, answers, "a1-s1-c0")
 	if asks := w.journal.load()[0].Asks; len(asks) != 1 || asks[0].Outcome != "" {
 		t.Fatalf("recorded %+v", asks)
 	}
-	answers["a0-s1-c0"] = "AllowOnce"
-	w.mustWait(t, answers, "a0-s1-c2")
-	answers["a0-s1-c2"] = "this"
+	answers["a1-s1-c0"] = "AllowOnce"
+	w.mustWait(t, answers, "a1-s1-c2")
+	answers["a1-s1-c2"] = "this"
 	w.mustWait(t, answers, "")
 	decided[0], decided[2], decided[3] = "a.org can be reached: AllowOnce", "The person replied: this", toolapi.CodeDomainDenied
 	if d := cmp.Diff(decided, w.results()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"a0-s1-c1"}, w.sandbox.executedIDs()); d != "" {
+	if d := cmp.Diff([]string{"a1-s1-c1"}, w.sandbox.executedIDs()); d != "" {
 		t.Errorf("reached the sandbox: %s", d)
 	}
 }
@@ -91,9 +91,9 @@ func TestRequestDomainWaits(t *testing.T) {
 // A person's decision is shown, also when the domain is open by the time that the loop is started on the decision.
 func TestDecisionComesBeforeWhatIsAllowed(t *testing.T) {
 	w, d := askingWorld(t, says("", wants("a.org"), wants("b.org")), says("done"))
-	w.mustWait(t, nil, "a0-s1-c0")
+	w.mustWait(t, nil, "a1-s1-c0")
 	d.allowed["a.org"], d.allowed["b.org"] = true, true
-	w.mustWait(t, map[string]string{"a0-s1-c0": "AllowRun"}, "")
+	w.mustWait(t, map[string]string{"a1-s1-c0": "AllowRun"}, "")
 	if d := cmp.Diff([]string{"a.org can be reached: AllowRun", "b.org can be reached already"}, w.results()); d != "" {
 		t.Error(d)
 	}
@@ -126,7 +126,7 @@ func TestRequestDomainIsRefused(t *testing.T) {
 	}
 	// A request is valid if the policy accepts it, even if the schema does not: the controller asks the policy's question.
 	w, _ := askingWorld(t, says("", call(toolapi.ToolRequestDomain, `{"domain":"a.org"}`)))
-	w.mustWait(t, nil, "a0-s1-c0")
+	w.mustWait(t, nil, "a1-s1-c0")
 }
 
 // A request in spec.tools alone is offered too.
@@ -148,7 +148,7 @@ func TestRequestDomainIsOffered(t *testing.T) {
 // A model that was denied the same domain twice cannot ask again. A person who was asked is heard.
 func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	script := []Answer{says("", wants("a.org")), says("", wants("a.org")), says("", wants("a.org")), says("done")}
-	answers := map[string]string{"a0-s1-c0": "Deny", "a0-s2-c0": "Deny"}
+	answers := map[string]string{"a1-s1-c0": "Deny", "a1-s2-c0": "Deny"}
 	w, _ := askingWorld(t, script...)
 	out, err := w.run(t.Context(), answers)
 	if err != nil || out.Kind != Failed || out.Failure.Reason != ReasonRepeatedToolFailure {
@@ -158,7 +158,7 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 		t.Error(d)
 	}
 	w, _ = askingWorld(t, script...)
-	w.mustWait(t, map[string]string{"a0-s1-c0": "Deny"}, "a0-s2-c0")
+	w.mustWait(t, map[string]string{"a1-s1-c0": "Deny"}, "a1-s2-c0")
 	turn := newTurn(w.loop.Config, w.journal.load(), script[2])
 	turn.Asks = []Ask{w.person.Ask(AskDomain, turn.Calls[0], turn.Calls[0].ID)}
 	denied := w.journal.load()[1]
@@ -166,15 +166,15 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	if err := errors.Join(w.journal.Settle(t.Context(), denied), w.journal.Append(t.Context(), turn)); err != nil {
 		t.Fatal(err)
 	}
-	answers["a0-s3-c0"] = "AllowRun"
+	answers["a1-s3-c0"] = "AllowRun"
 	w.mustWait(t, answers, "")
 	if d := cmp.Diff([]string{"a.org can be reached: AllowRun"}, w.results()); d != "" {
 		t.Error(d)
 	}
 	// Another call was made in between: the person may have wanted to see that first.
-	delete(answers, "a0-s3-c0")
+	delete(answers, "a1-s3-c0")
 	w, _ = askingWorld(t, says("", wants("a.org")), says("", wants("a.org"), bash("x")), says("", wants("a.org")))
-	w.mustWait(t, answers, "a0-s3-c0")
+	w.mustWait(t, answers, "a1-s3-c0")
 }
 
 func savingWorld(t *testing.T, answers ...Answer) (*world, *fakeStore) {
@@ -195,7 +195,7 @@ func TestSaveCredential(t *testing.T) {
 	w, s := savingWorld(t, says("", calls...), says("done"))
 	w.mustWait(t, nil, "")
 	want := []string{
-		"stored one", "output of a0-s1-c1", toolapi.CodeCredentialRefused, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments,
+		"stored one", "output of a1-s1-c1", toolapi.CodeCredentialRefused, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments,
 		toolapi.CodeInvalidArguments,
 	}
 	if d := cmp.Diff(want, w.results()); d != "" {
@@ -234,7 +234,7 @@ func TestSaveCredentialThatFails(t *testing.T) {
 	if err != nil || out.Kind != Failed || out.Failure.Reason != ReasonSandboxLost {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if d := cmp.Diff([]string{"output of a0-s1-c0", "-"}, w.results()); d != "" {
+	if d := cmp.Diff([]string{"output of a1-s1-c0", "-"}, w.results()); d != "" {
 		t.Error(d)
 	}
 	s.fault = noFault

@@ -180,7 +180,7 @@ func TestWarnings(t *testing.T) {
 func TestFileNamesAreNoDifference(t *testing.T) {
 	turns := played("a>x", "a>x", "a>x", "a>x")
 	for i, turn := range turns {
-		file := toolapi.OutputPath(CallID(0, int32(i+1), 0))
+		file := toolapi.OutputPath(CallID(1, int32(i+1), 0))
 		turn.Results[0] = &toolapi.Result{OK: true, Output: "line\n[9 bytes are left out: " + file + " has them]", OutputFile: file}
 	}
 	if f := circleOf(turns).stuck(); f == nil || f.Reason != ReasonStuck {

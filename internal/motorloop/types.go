@@ -96,7 +96,7 @@ func (t *Turn) Settled() bool {
 
 // Call is one tool call of a turn.
 type Call struct {
-	// ID is ours: unique in the run and the same after a restart, "a0-s2-c0" (attempt, step, call).
+	// ID is ours: unique in the run and the same after a restart, "a2-s2-c0" (attempt, step, call).
 	ID string
 	// ModelID is the id of the call in the model's answer; it identifies the call in the conversation.
 	ModelID string
@@ -278,6 +278,7 @@ func (k Keep) Changes() bool { return k == "" || k == KeepChanges }
 
 // Config is the loop's configuration for a run's attempt.
 type Config struct {
+	// Attempt is the number of the attempt. The first one is 1.
 	Attempt int32
 	Task    string
 	// Tools are the granted tools; finish is always offered, and ask_user but for a Review.

@@ -29,8 +29,8 @@ func lostUntil(n int) func(toolapi.Call) toolapi.Result {
 }
 
 func TestExecutionID(t *testing.T) {
-	for n, want := range []string{"a0-s1-c0", "a0-s1-c0-r1", "a0-s1-c0-r2"} {
-		if got := ExecutionID("a0-s1-c0", n); got != want {
+	for n, want := range []string{"a1-s1-c0", "a1-s1-c0-r1", "a1-s1-c0-r2"} {
+		if got := ExecutionID("a1-s1-c0", n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestExecutionID(t *testing.T) {
 
 // The result of a call that is lost some times, with every possible answer of a person.
 func TestUnknownOutcomes(t *testing.T) {
-	const first, second, third, fourth = "a0-s1-c1", "a0-s1-c1-r1", "a0-s1-c1-r2", "a0-s1-c1-r3"
+	const first, second, third, fourth = "a1-s1-c1", "a1-s1-c1-r1", "a1-s1-c1-r2", "a1-s1-c1-r3"
 	cases := map[string]struct {
 		call     Call
 		policy   UnknownPolicy
@@ -67,7 +67,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		},
 		"also if nobody said who": {
 			call: bash("lost"), lost: 9, executed: first, waiting: first,
-			answers: map[string]string{second: "Retry", "a0-s1-c0": "Retry", "a1-s1-c1": "Retry"},
+			answers: map[string]string{second: "Retry", "a1-s1-c0": "Retry", "a2-s1-c1": "Retry"},
 		},
 		"retry": {
 			call: bash("lost"), lost: 1, executed: first + " " + second, code: "ok", says: "did it",
@@ -108,13 +108,13 @@ func TestUnknownOutcomes(t *testing.T) {
 			if answers == nil {
 				answers = map[string]string{}
 			}
-			answers["a0-s1-c3"] = "yes"
+			answers["a1-s1-c3"] = "yes"
 			out := mustRun(t, w, answers)
 			turn := w.journal.load()[0]
 
-			want := "a0-s1-c0 " + tc.executed
+			want := "a1-s1-c0 " + tc.executed
 			if tc.waiting == "" {
-				want += " a0-s1-c2"
+				want += " a1-s1-c2"
 			}
 			if got := strings.Join(w.sandbox.executedIDs(), " "); got != want {
 				t.Errorf("executed %s\nwant     %s", got, want)
@@ -150,23 +150,23 @@ func TestUnknownIsWrittenFirst(t *testing.T) {
 	w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
 	broken := errors.New("broken")
 	w.journal.fault = failAt("settle: after", broken)
-	if _, err := w.run(t.Context(), map[string]string{"a0-s1-c0": "Retry"}); !errors.Is(err, broken) {
+	if _, err := w.run(t.Context(), map[string]string{"a1-s1-c0": "Retry"}); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	want := []Unknown{{Execution: "a0-s1-c0", CallID: "a0-s1-c0", Policy: UnknownPerson}}
+	want := []Unknown{{Execution: "a1-s1-c0", CallID: "a1-s1-c0", Policy: UnknownPerson}}
 	got := w.journal.load()[0].Unknown
 	got[0].FoundAt = time.Time{}
 	if d := cmp.Diff(want, got); d != "" || len(w.sandbox.executed) != 1 {
 		t.Errorf("%s, executed %v", d, w.sandbox.executedIDs())
 	}
 	w.journal.fault = noFault
-	if out := mustRun(t, w, nil); out.Kind != Awaiting || out.Waiting.ID != "a0-s1-c0" {
+	if out := mustRun(t, w, nil); out.Kind != Awaiting || out.Waiting.ID != "a1-s1-c0" {
 		t.Errorf("got %+v", out)
 	}
-	if out := mustRun(t, w, map[string]string{"a0-s1-c0": "Retry"}); out.Kind != Completed {
+	if out := mustRun(t, w, map[string]string{"a1-s1-c0": "Retry"}); out.Kind != Completed {
 		t.Errorf("got %+v", out)
 	}
-	if got := strings.Join(w.sandbox.executedIDs(), " "); got != "a0-s1-c0 a0-s1-c0-r1" {
+	if got := strings.Join(w.sandbox.executedIDs(), " "); got != "a1-s1-c0 a1-s1-c0-r1" {
 		t.Errorf("executed %s", got)
 	}
 }

@@ -24,15 +24,15 @@ func finishStep(attempt, index int32, arguments string) v1alpha1.MotorStep {
 func TestAnAcceptedEndIsNotLost(t *testing.T) {
 	t.Parallel()
 	const succeeded = `{"status":"Succeeded","summary":"Done.","value":{"n":1}}`
-	finish := finishStep(0, 1, succeeded)
+	finish := finishStep(1, 1, succeeded)
 	checked := func(ok bool) v1alpha1.MotorStep {
-		return testStep(0, 2, func(s *v1alpha1.MotorStep) {
+		return testStep(1, 2, func(s *v1alpha1.MotorStep) {
 			s.Spec.Checks = true
 			s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "check", Tool: toolapi.ToolBash, Arguments: `{"command":"make test"}`}}
 			s.Status.Results = []v1alpha1.ToolResult{{CallID: "check", OK: ok}}
 		})
 	}
-	cut := finishStep(0, 1, succeeded[:20])
+	cut := finishStep(1, 1, succeeded[:20])
 	unsettled := checked(true)
 	unsettled.Status.Results = nil
 	for name, tt := range map[string]struct {
@@ -41,15 +41,15 @@ func TestAnAcceptedEndIsNotLost(t *testing.T) {
 		want               bool
 	}{
 		"accepted":                     {0, 1, []v1alpha1.MotorStep{finish}, true},
-		"a part of it":                 {0, 1, []v1alpha1.MotorStep{finishStep(0, 1, `{"status":"Partial","summary":"Half."}`)}, false},
+		"a part of it":                 {0, 1, []v1alpha1.MotorStep{finishStep(1, 1, `{"status":"Partial","summary":"Half."}`)}, false},
 		"the head of a step":           {0, 1, []v1alpha1.MotorStep{cut}, false},
-		"the model went on":            {0, 1, []v1alpha1.MotorStep{finish, testStep(0, 2)}, false},
+		"the model went on":            {0, 1, []v1alpha1.MotorStep{finish, testStep(1, 2)}, false},
 		"of the attempt before":        {0, 2, []v1alpha1.MotorStep{finish}, false},
 		"checks are due":               {1, 1, []v1alpha1.MotorStep{finish}, false},
 		"checks run":                   {1, 1, []v1alpha1.MotorStep{finish, unsettled}, false},
 		"checks passed":                {1, 1, []v1alpha1.MotorStep{finish, checked(true)}, true},
 		"checks failed":                {1, 1, []v1alpha1.MotorStep{finish, checked(false)}, false},
-		"checks failed and it went on": {1, 1, []v1alpha1.MotorStep{finish, checked(false), testStep(0, 3)}, false},
+		"checks failed and it went on": {1, 1, []v1alpha1.MotorStep{finish, checked(false), testStep(1, 3)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestAnAcceptedEndIsNotLost(t *testing.T) {
 				}
 				run.Status.Attempts = make([]v1alpha1.AttemptStatus, tt.attempts)
 				for i := range run.Status.Attempts {
-					run.Status.Attempts[i].Index = int32(i)
+					run.Status.Attempts[i].Index = int32(i) + 1
 				}
 				o := Observation{Run: run, Progress: ReadJournal(run, tt.steps)}
 				change(&o)
@@ -93,9 +93,9 @@ func TestAnAcceptedEndIsNotLost(t *testing.T) {
 // A replica of an earlier release ends an attempt with the text of its model. Where something must hold, that is no success.
 func TestATextIsNoProof(t *testing.T) {
 	t.Parallel()
-	text := testStep(0, 1, func(s *v1alpha1.MotorStep) { s.Spec.Final, s.Spec.Content = true, "All done." })
-	closing := testStep(0, 2, func(s *v1alpha1.MotorStep) { s.Spec.Final, s.Spec.Content = true, "Done." })
-	finish := finishStep(0, 1, `{"status":"Succeeded","summary":"Done."}`)
+	text := testStep(1, 1, func(s *v1alpha1.MotorStep) { s.Spec.Final, s.Spec.Content = true, "All done." })
+	closing := testStep(1, 2, func(s *v1alpha1.MotorStep) { s.Spec.Final, s.Spec.Content = true, "Done." })
+	finish := finishStep(1, 1, `{"status":"Succeeded","summary":"Done."}`)
 	files := &v1alpha1.RunAcceptance{Files: []string{"a"}}
 	for name, tt := range map[string]struct {
 		accept *v1alpha1.RunAcceptance
@@ -130,7 +130,7 @@ func TestATextIsNoProof(t *testing.T) {
 func TestTheOutcomeOfACheckIsAskedAsOne(t *testing.T) {
 	t.Parallel()
 	for _, checks := range []bool{false, true} {
-		s := testStep(0, 1, func(s *v1alpha1.MotorStep) {
+		s := testStep(1, 1, func(s *v1alpha1.MotorStep) {
 			s.Spec.Checks = checks
 			s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: toolapi.ToolBash, Arguments: `{"command":"./publish"}`}}
 			s.Status.Unknown = []v1alpha1.UnknownExecution{{Execution: "c", CallID: "c", Policy: string(v1alpha1.UnknownAskPerson)}}

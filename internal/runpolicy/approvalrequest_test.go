@@ -38,7 +38,7 @@ func approval(callID, execution string, outcome v1alpha1.AskOutcome, asked, deci
 
 func TestPendingApproval(t *testing.T) {
 	t.Parallel()
-	const c0 = "a0-s1-c0"
+	const c0 = "a1-s1-c0"
 	push := call("bash", `{"command":"git push origin \u202emain\n"}`)
 	open := approval(c0, c0, "", 40*sec, 0)
 	for name, tt := range map[string]struct {
@@ -47,23 +47,23 @@ func TestPendingApproval(t *testing.T) {
 		title string
 		asked []string
 	}{
-		"nobody was asked yet":         {testStep(0, 1, push, ask("Which?")), "", "", nil},
-		"a person is asked":            {testStep(0, 1, push, ask("Which?"), open), "a0-s1-c0-approval-00abc001", `Approve bash: git push origin \u202emai…`, nil},
-		"decided, and not made yet":    {testStep(0, 1, push, ask("Which?"), approval(c0, c0, "Approved", 40*sec, 50*sec)), "", "", []string{"a0-s1-c0-approval-00abc001"}},
-		"a request of the model's":     {testStep(0, 1, call("request_approval", `{"action":"delete\nall"}`), open), "a0-s1-c0-approval-00abc001", "Approve delete all?", nil},
-		"a request to fetch":           {testStep(0, 1, call("fetch", `{"url":"https://a.example.org","method":"post"}`), open), "a0-s1-c0-approval-00abc001", "Approve fetch: POST https://a.example.o…", nil},
-		"no request before a question": {testStep(0, 1, call("request_approval", `{"action":"x"}`), ask("Which?")), "", "", nil},
+		"nobody was asked yet":         {testStep(1, 1, push, ask("Which?")), "", "", nil},
+		"a person is asked":            {testStep(1, 1, push, ask("Which?"), open), "a1-s1-c0-approval-00abc001", `Approve bash: git push origin \u202emai…`, nil},
+		"decided, and not made yet":    {testStep(1, 1, push, ask("Which?"), approval(c0, c0, "Approved", 40*sec, 50*sec)), "", "", []string{"a1-s1-c0-approval-00abc001"}},
+		"a request of the model's":     {testStep(1, 1, call("request_approval", `{"action":"delete\nall"}`), open), "a1-s1-c0-approval-00abc001", "Approve delete all?", nil},
+		"a request to fetch":           {testStep(1, 1, call("fetch", `{"url":"https://a.example.org","method":"post"}`), open), "a1-s1-c0-approval-00abc001", "Approve fetch: POST https://a.example.o…", nil},
+		"no request before a question": {testStep(1, 1, call("request_approval", `{"action":"x"}`), ask("Which?")), "", "", nil},
 		"made again": {
-			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "", 40*sec, 0)),
-			"a0-s1-c0-r1-approval-00abc001", `Approve bash: git push origin \u202emai…`, []string{"a0-s1-c0-approval-00abc001", "a0-s1-c0-00abc001"},
+			testStep(1, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "", 40*sec, 0)),
+			"a1-s1-c0-r1-approval-00abc001", `Approve bash: git push origin \u202emai…`, []string{"a1-s1-c0-approval-00abc001", "a1-s1-c0-00abc001"},
 		},
 		"made again, and approved": {
-			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "Approved", 40*sec, 41*sec)),
-			"", "", []string{"a0-s1-c0-approval-00abc001", "a0-s1-c0-00abc001", "a0-s1-c0-r1-approval-00abc001"},
+			testStep(1, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "Approved", 40*sec, 41*sec)),
+			"", "", []string{"a1-s1-c0-approval-00abc001", "a1-s1-c0-00abc001", "a1-s1-c0-r1-approval-00abc001"},
 		},
 		"approved, and unknown": {
-			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec)), "a0-s1-c0-00abc001",
-			`Outcome unknown: bash {"command":"git p…`, []string{"a0-s1-c0-approval-00abc001"},
+			testStep(1, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec)), "a1-s1-c0-00abc001",
+			`Outcome unknown: bash {"command":"git p…`, []string{"a1-s1-c0-approval-00abc001"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,22 +96,22 @@ func TestPendingApproval(t *testing.T) {
 func TestApprovalQuestion(t *testing.T) {
 	t.Parallel()
 	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"code"}})
-	step := testStep(0, 1, call("code", `{"source":"1","language":"python"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+	step := testStep(1, 1, call("code", `{"source":"1","language":"python"}`), approval("a1-s1-c0", "a1-s1-c0", "", 40*sec, 0))
 	step.Status.Asks[0].Rule = "spec.approval.tools: code"
 	digest := calls.ArgsDigest("code", `{"language":"python","source":"1"}`)
 	want := &v1alpha1.PendingInput{
-		ID: "a0-s1-c0-approval-00abc001", Kind: v1alpha1.InputApproval, Title: `Approve code {"source":"1","language":"…`,
+		ID: "a1-s1-c0-approval-00abc001", Kind: v1alpha1.InputApproval, Title: `Approve code {"source":"1","language":"…`,
 		Action: &v1alpha1.PendingAction{
 			Tool: "code", Arguments: `{"language":"python","source":"1"}`, ArgsDigest: digest, Reason: "spec.approval.tools: code",
 			Rule: "spec.approval.tools: code",
 		},
-		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a0-s1", AskTime: metav1.NewTime(after(40 * sec)), ExpirationTime: metav1.NewTime(after(100 * sec)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a1-s1", AskTime: metav1.NewTime(after(40 * sec)), ExpirationTime: metav1.NewTime(after(100 * sec)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	got := Shown(run, &step, OpenAsk(&step))
 	for _, part := range []string{
 		`the call code {"language":"python","source":"1"}.`, "It needs approval: spec.approval.tools: code.", "before 2025-03-01T12:01:40Z",
-		`"value":{"id":"a0-s1-c0-approval-00abc001","decision":"ApproveOnce","digest":"` + digest + `"}`, "kubectl -n ns patch motorrun run --type=json",
+		`"value":{"id":"a1-s1-c0-approval-00abc001","decision":"ApproveOnce","digest":"` + digest + `"}`, "kubectl -n ns patch motorrun run --type=json",
 	} {
 		if !strings.Contains(got.Question, part) {
 			t.Errorf("the question does not say %q:\n%s", part, got.Question)
@@ -130,7 +130,7 @@ func TestApprovalQuestionIsBounded(t *testing.T) {
 		`{"command":"` + strings.Repeat("<", 90_000) + `"}`, strings.Repeat("\x00\n\u202e漢", 20_000), "", `{"command":["a"]}`, `{"action":"` + strings.Repeat("\\n", 4000) + `","reason":"\u2028"}`,
 	} {
 		for _, tool := range []string{"bash", "fetch", "request_approval", strings.Repeat("t", 64)} {
-			step := testStep(0, 1, call(tool, arguments), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+			step := testStep(1, 1, call(tool, arguments), approval("a1-s1-c0", "a1-s1-c0", "", 40*sec, 0))
 			p := Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step))
 			shown, _, _ := strings.Cut(p.Question, "\n")
 			for what, s := range map[string]string{"title": p.Title, "arguments": p.Action.Arguments, "reason": p.Action.Reason, "question": shown} {
@@ -150,9 +150,9 @@ func TestApprovalQuestionIsBounded(t *testing.T) {
 
 func TestCloseApproval(t *testing.T) {
 	t.Parallel()
-	step := testStep(0, 1, call("bash", `{"command":"git push"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+	step := testStep(1, 1, call("bash", `{"command":"git push"}`), approval("a1-s1-c0", "a1-s1-c0", "", 40*sec, 0))
 	digest, other := calls.ArgsDigest("bash", `{ "command": "git push" }`), calls.ArgsDigest("bash", `{"command":"git push -f"}`)
-	const id = "a0-s1-c0-approval-00abc001"
+	const id = "a1-s1-c0-approval-00abc001"
 	for name, tt := range map[string]struct {
 		response v1alpha1.Response
 		at       time.Duration
@@ -169,9 +169,9 @@ func TestCloseApproval(t *testing.T) {
 		"without a digest":             {v1alpha1.Response{ID: id, Decision: "Deny"}, 50 * sec, "", true},
 		"another decision":             {v1alpha1.Response{ID: id, Decision: "AllowRun", Digest: digest}, 50 * sec, "", true},
 		"an answer":                    {v1alpha1.Response{ID: id, Answer: "yes"}, 50 * sec, "", true},
-		"the id of the call":           {v1alpha1.Response{ID: "a0-s1-c0-00abc001", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
-		"another execution":            {v1alpha1.Response{ID: "a0-s1-c0-r1-approval-00abc001", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
-		"another step":                 {v1alpha1.Response{ID: "a0-s1-c0-approval-00abc002", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
+		"the id of the call":           {v1alpha1.Response{ID: "a1-s1-c0-00abc001", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
+		"another execution":            {v1alpha1.Response{ID: "a1-s1-c0-r1-approval-00abc001", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
+		"another step":                 {v1alpha1.Response{ID: "a1-s1-c0-approval-00abc002", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +198,7 @@ func TestCloseApproval(t *testing.T) {
 // The time of a person is not the run's, at no point of what becomes of a call.
 func TestApprovalsDoNotCount(t *testing.T) {
 	t.Parallel()
-	const c0, r1 = "a0-s1-c0", "a0-s1-c0-r1"
+	const c0, r1 = "a1-s1-c0", "a1-s1-c0-r1"
 	result := func(ms, waitedMs int64) stepOption {
 		return func(s *v1alpha1.MotorStep) {
 			s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{CallID: c0, OK: true, DurationMilliseconds: ms, WaitedMilliseconds: waitedMs})
@@ -232,7 +232,7 @@ func TestApprovalsDoNotCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := approvalRun(v1alpha1.RunApproval{})
-			p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, tt.options...)})
+			p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, tt.options...)})
 			if p.Waited != tt.waited {
 				t.Errorf("waited %s, want %s", p.Waited, tt.waited)
 			}
@@ -247,7 +247,7 @@ func TestApprovalsDoNotCount(t *testing.T) {
 func TestApprovalEndsNoRun(t *testing.T) {
 	t.Parallel()
 	run := approvalRun(v1alpha1.RunApproval{})
-	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", "{}"), approval("a0-s1-c0", "a0-s1-c0", "", 20*sec, 0))})
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", "{}"), approval("a1-s1-c0", "a1-s1-c0", "", 20*sec, 0))})
 	for _, at := range []time.Duration{30 * sec, 80 * sec, 159 * sec} {
 		if d := Decide(Observation{Run: run, Progress: p}, after(at)); d.End != nil || d.Failure != nil || !d.WakeAt.Equal(after(160*sec)) {
 			t.Errorf("after %s: %+v", at, d)
@@ -261,7 +261,7 @@ func TestApprovalEndsNoRun(t *testing.T) {
 // A call that was not approved was not made, nor were those after it.
 func TestUnapprovedCallsAreNotUnknown(t *testing.T) {
 	t.Parallel()
-	const c0, c1 = "a0-s1-c0", "a0-s1-c1"
+	const c0, c1 = "a1-s1-c0", "a1-s1-c1"
 	two := []stepOption{call("bash", "{}"), call("bash", "{}")}
 	for name, tt := range map[string]struct {
 		options []stepOption
@@ -278,7 +278,7 @@ func TestUnapprovedCallsAreNotUnknown(t *testing.T) {
 		}}, []string{c1}},
 	} {
 		var got []string
-		for _, c := range ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, append(slices.Clone(two), tt.options...)...)}).Unknown {
+		for _, c := range ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(1, 1, append(slices.Clone(two), tt.options...)...)}).Unknown {
 			got = append(got, c.ID)
 		}
 		if !slices.Equal(got, tt.want) {

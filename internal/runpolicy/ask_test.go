@@ -26,8 +26,8 @@ func TestDefaultOfAQuestion(t *testing.T) {
 	} {
 		run := testRun()
 		run.Spec.Questions = tt.questions
-		s := testStep(0, 1, call("ask_user", tt.arguments))
-		a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputQuestion, &s.Spec.ToolCalls[0], "a0-s1-c0", after(10*sec))
+		s := testStep(1, 1, call("ask_user", tt.arguments))
+		a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputQuestion, &s.Spec.ToolCalls[0], "a1-s1-c0", after(10*sec))
 		if a.OnTimeout != tt.want {
 			t.Errorf("%s: %s", name, a.OnTimeout)
 		}
@@ -56,7 +56,7 @@ func TestDefaultOfAQuestion(t *testing.T) {
 // An approved call runs since it was approved, and not since it was asked about.
 func TestAnApprovedCallRunsSinceThen(t *testing.T) {
 	t.Parallel()
-	s := testStep(0, 1, call("bash", "{}"), approval("a0-s1-c0", "a0-s1-c0", "Approved", 20*sec, 500*sec))
+	s := testStep(1, 1, call("bash", "{}"), approval("a1-s1-c0", "a1-s1-c0", "Approved", 20*sec, 500*sec))
 	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{s}); p.Running == nil || !p.Running.Since.Equal(after(500*sec)) {
 		t.Errorf("running %+v", p.Running)
 	}

@@ -38,16 +38,16 @@ type Next struct {
 
 // current returns the attempt that is being made, or waits for the next one.
 func current(o Observation) v1alpha1.AttemptStatus {
-	if len(o.Run.Status.Attempts) > 0 {
-		return CurrentAttempt(o.Run)
+	if a := o.Run.Status.LatestAttempt(); a != nil {
+		return *a
 	}
-	return v1alpha1.AttemptStatus{Index: o.Progress.Attempt}
+	return v1alpha1.AttemptStatus{Index: max(o.Progress.Attempt, 1)}
 }
 
 // CurrentAttempt returns the current attempt of the run, the zero attempt before there is one.
 func CurrentAttempt(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
-	if n := len(run.Status.Attempts); n > 0 {
-		return run.Status.Attempts[n-1]
+	if a := run.Status.LatestAttempt(); a != nil {
+		return *a
 	}
 	return v1alpha1.AttemptStatus{}
 }
@@ -73,7 +73,7 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	if e := cancelled(o, now); e != nil {
 		return Decision{End: e}
 	}
-	switch r := retryOf(o.Run, cur.Index+1); {
+	switch r := retryOf(o.Run, cur.Index); {
 	case retry && r != nil && r.Decision == v1alpha1.DecisionStop:
 		e := failedForGood(o, f)
 		e.Message += " " + stoppedBy(r)
@@ -167,13 +167,13 @@ func onUnknown(run *v1alpha1.MotorRun) v1alpha1.UnknownPolicy {
 	return run.Spec.Approval.OnUnknown
 }
 
-// retryPrefix is the beginning of the id of an input of kind Retry. The number of the attempt that it is about follows.
+// retryPrefix is the beginning of the id of an input of kind Retry. The number of the attempt that failed follows.
 const retryPrefix = "retry-"
 
-// RetryID returns the id under which a person decides about an attempt.
+// RetryID returns the id under which a person decides whether another attempt follows the one that failed.
 func RetryID(attempt int32) string { return retryPrefix + strconv.Itoa(int(attempt)) }
 
-// retryOf returns the response that decides about an attempt, nil if there is none.
+// retryOf returns the response that decides whether another attempt follows the one that failed, nil if there is none.
 func retryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
 	id := RetryID(attempt)
 	for i := range run.Spec.Responses {
@@ -227,9 +227,9 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 	}
 	how := fmt.Sprintf("\nTo try again, decide Retry before %s:\n"+
 		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"Retry","guidance":"…"}}]'`+
-		"\nOtherwise the run ends; the decision Stop ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, RetryID(cur+1))
+		"\nOtherwise the run ends; the decision Stop ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, RetryID(cur))
 	return &v1alpha1.PendingInput{
-		ID:             RetryID(cur + 1),
+		ID:             RetryID(cur),
 		Kind:           v1alpha1.InputRetry,
 		Title:          fit.Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
 		Question:       fit.CutEncoded(b.String(), maxRetryQuestion-fit.EncodedSize(how)) + how,
@@ -271,11 +271,7 @@ func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) 
 
 // Fail writes into the status that the current attempt is over.
 func Fail(st *v1alpha1.MotorRunStatus, f *v1alpha1.FailureSummary, at metav1.Time) {
-	if len(st.Attempts) == 0 {
-		return
-	}
-	a := &st.Attempts[len(st.Attempts)-1]
-	if a.Failure == nil {
+	if a := st.LatestAttempt(); a != nil && a.Failure == nil {
 		a.Failure, a.CompletionTime = f, &at
 	}
 }
@@ -303,12 +299,12 @@ func Replace(st *v1alpha1.MotorRunStatus) {
 // time.
 func Replaced(sb *v1alpha1.SandboxStatus) bool { return sb != nil && sb.CreationTime == nil }
 
-// AttemptsOf returns the run's attempts up to the current one, which the journal may know alone if the status was lost.
+// AttemptsOf returns the run's attempts up to the current one, which the journal may know alone if the status was lost. There is at least the first.
 func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alpha1.AttemptStatus {
 	attempts := st.Attempts
-	for i := int32(len(attempts)); i <= p.Attempt; i++ {
-		a := v1alpha1.AttemptStatus{Index: i, Cause: v1alpha1.CauseFirst, StartTime: new(metav1.NewTime(now))}
-		if i > 0 {
+	for n := int32(len(attempts)) + 1; n <= max(p.Attempt, 1); n++ {
+		a := v1alpha1.AttemptStatus{Index: n, Cause: v1alpha1.CauseFirst, StartTime: new(metav1.NewTime(now))}
+		if n > 1 {
 			a.Cause = v1alpha1.CauseRetry
 		}
 		attempts = append(attempts, a)

@@ -37,7 +37,7 @@ func lost() *v1alpha1.StepOutcome {
 }
 
 func bashInFlight(o *Observation) {
-	o.Progress.Unknown = []CallRef{{ID: "a0-s1-c0", Tool: "bash", Arguments: `{"command":"pay"}`, InFlight: true}}
+	o.Progress.Unknown = []CallRef{{ID: "a1-s1-c0", Tool: "bash", Arguments: `{"command":"pay"}`, InFlight: true}}
 }
 
 func TestAfterAFailure(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAfterAFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Observation{Run: tt.run, Sandbox: runningPod, SandboxStartTimeout: time.Hour}
-			o.Progress.Attempt = int32(len(tt.run.Status.Attempts) - 1)
+			o.Progress.Attempt = int32(len(tt.run.Status.Attempts))
 			tt.change(&o)
 			d := Decide(o, after(20*sec))
 			got := want{waits: d.Retry != nil}
@@ -170,11 +170,11 @@ func TestAfterAFailure(t *testing.T) {
 
 func TestTheWindowOfARetry(t *testing.T) {
 	t.Parallel()
-	o := Observation{Run: attemptRun(first), Sandbox: runningPod, Progress: Progress{Failure: retryable("Why"), LastStep: "run-a0-s7"}}
+	o := Observation{Run: attemptRun(first), Sandbox: runningPod, Progress: Progress{Failure: retryable("Why"), LastStep: "run-a1-s7"}}
 	o.Progress.Failure.Hint = "Use another port."
 	d := Decide(o, after(20*sec+300*time.Millisecond))
 	want := &v1alpha1.PendingInput{
-		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 0 failed: Why", Question: d.Retry.Question, StepName: "run-a0-s7", Attempt: new(int32(1)),
+		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 1 failed: Why", Question: d.Retry.Question, StepName: "run-a1-s7", Attempt: new(int32(2)),
 		Options: []string{"Retry", "Stop"},
 		AskTime: metav1.NewTime(after(20 * sec)), ExpirationTime: metav1.NewTime(after(70 * sec)),
 	}
@@ -187,7 +187,7 @@ func TestTheWindowOfARetry(t *testing.T) {
 		}
 	}
 	Fail(&o.Run.Status, d.Failure, d.FinishedAt)
-	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a0-s7" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
+	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a1-s7" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
 		t.Errorf("failure %+v", f)
 	}
 	// The journal of a failed attempt that is read in part must not change what was decided.
@@ -259,11 +259,11 @@ func TestBegin(t *testing.T) {
 	st.Attempts[0].RecoveryContext = "old"
 	st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1"})
 	st.Sandbox = &v1alpha1.SandboxStatus{PodName: "p", PodUID: "u", PodIP: "ip", NodeName: "n", CreationTime: new(metav1.NewTime(t0))}
-	Begin(st, &Next{Index: 1, Cause: retry, RecoveryContext: "new"}, after(30*sec))
+	Begin(st, &Next{Index: 2, Cause: retry, RecoveryContext: "new"}, after(30*sec))
 	if st.Pending() != nil || st.Attempts[0].RecoveryContext != "" || st.Attempts[1].RecoveryContext != "new" || Replaced(st.Sandbox) {
 		t.Errorf("status %+v", st)
 	}
-	Begin(st, &Next{Index: 2, Cause: infra, NewSandbox: true}, after(40*sec))
+	Begin(st, &Next{Index: 3, Cause: infra, NewSandbox: true}, after(40*sec))
 	if diff := cmp.Diff(&v1alpha1.SandboxStatus{PodName: "p", PodUID: "u"}, st.Sandbox); diff != "" || !Replaced(st.Sandbox) {
 		t.Errorf("the sandbox (-want +got):\n%s", diff)
 	}
@@ -332,8 +332,8 @@ func TestSuggestedAction(t *testing.T) {
 
 func TestAttemptsOfALostStatus(t *testing.T) {
 	t.Parallel()
-	got := AttemptsOf(&v1alpha1.MotorRunStatus{}, Progress{Attempt: 1}, t0)
-	if len(got) != 2 || got[0].Cause != first || got[1].Cause != retry || got[1].Index != 1 {
+	got := AttemptsOf(&v1alpha1.MotorRunStatus{}, Progress{Attempt: 2}, t0)
+	if len(got) != 2 || got[0].Cause != first || got[1].Cause != retry || got[0].Index != 1 || got[1].Index != 2 {
 		t.Errorf("attempts %+v", got)
 	}
 	run := attemptRun(first, infra)
@@ -348,8 +348,8 @@ func TestCurrentAttempt(t *testing.T) {
 	if got := CurrentAttempt(run); got.Index != 0 || got.StartTime != nil {
 		t.Errorf("before the first attempt: %+v", got)
 	}
-	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}}
-	if got := CurrentAttempt(run); got.Index != 1 {
-		t.Errorf("attempt %d, want 1", got.Index)
+	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}}
+	if got := CurrentAttempt(run); got.Index != 2 {
+		t.Errorf("attempt %d, want 2", got.Index)
 	}
 }

@@ -47,7 +47,7 @@ func TestAProgramInTheBackgroundIsAnOpenEffect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := &v1alpha1.MotorRun{}
-			p := ReadJournal(run, programSteps(0, tt.turns, tt.program))
+			p := ReadJournal(run, programSteps(1, tt.turns, tt.program))
 			if named := len(p.Unknown) == 1; named != tt.named {
 				t.Errorf("the calls of unknown outcome are %+v", p.Unknown)
 			}
@@ -67,7 +67,7 @@ func TestAProgramInTheBackgroundIsAnOpenEffect(t *testing.T) {
 func TestProgramsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	run := withAttempts(&v1alpha1.MotorRun{}, v1alpha1.CauseFirst, v1alpha1.CauseRetry)
-	steps := append(programSteps(0, 1, v1alpha1.StepProgram{State: v1alpha1.ProgramLost, FoundIn: 1}), testStep(1, 1))
+	steps := append(programSteps(1, 1, v1alpha1.StepProgram{State: v1alpha1.ProgramLost, FoundIn: 1}), testStep(2, 1))
 	if p := ReadJournal(run, steps); len(p.Unknown) > 0 {
 		t.Errorf("the calls of unknown outcome are %+v", p.Unknown)
 	}
@@ -77,11 +77,11 @@ func TestProgramsOfAnEarlierAttempt(t *testing.T) {
 func TestLostProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	const server = `{"command":"git push && ./serve","background":true}`
-	steps := []v1alpha1.MotorStep{testStep(0, 1, call("bash", server), finished(v1alpha1.ToolResult{OK: true}))}
+	steps := []v1alpha1.MotorStep{testStep(1, 1, call("bash", server), finished(v1alpha1.ToolResult{OK: true}))}
 	id := steps[0].Spec.ToolCalls[0].ID
 	steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: id, CallID: id, State: v1alpha1.ProgramLost, FoundIn: 1}}
 	run := plainRun(v1alpha1.ApprovalNever, "example.org")
-	if res := calls.AlreadyDone(run, steps, "a0-s2-c0", toolapi.ToolBash, server); res != nil {
+	if res := calls.AlreadyDone(run, steps, "a1-s2-c0", toolapi.ToolBash, server); res != nil {
 		t.Errorf("it is not made: %+v", res)
 	}
 }
@@ -94,17 +94,17 @@ func TestKeyOfAProgramInTheBackground(t *testing.T) {
 		attempt int32
 		code    string
 	}{
-		"ended well":                       {v1alpha1.ProgramSucceeded, 0, toolapi.CodeAlreadyDone},
-		"ended badly":                      {v1alpha1.ProgramFailed, 0, ""},
-		"was ended":                        {v1alpha1.ProgramStopped, 0, ""},
-		"is lost":                          {v1alpha1.ProgramLost, 0, toolapi.CodeOutcomeUnknown},
-		"runs, and the sandbox knows more": {v1alpha1.ProgramRunning, 0, ""},
-		"ran in the attempt before":        {v1alpha1.ProgramRunning, 1, toolapi.CodeOutcomeUnknown},
-		"ended well in the attempt before": {v1alpha1.ProgramSucceeded, 1, toolapi.CodeAlreadyDone},
+		"ended well":                       {v1alpha1.ProgramSucceeded, 1, toolapi.CodeAlreadyDone},
+		"ended badly":                      {v1alpha1.ProgramFailed, 1, ""},
+		"was ended":                        {v1alpha1.ProgramStopped, 1, ""},
+		"is lost":                          {v1alpha1.ProgramLost, 1, toolapi.CodeOutcomeUnknown},
+		"runs, and the sandbox knows more": {v1alpha1.ProgramRunning, 1, ""},
+		"ran in the attempt before":        {v1alpha1.ProgramRunning, 2, toolapi.CodeOutcomeUnknown},
+		"ended well in the attempt before": {v1alpha1.ProgramSucceeded, 2, toolapi.CodeAlreadyDone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := programSteps(0, 1, v1alpha1.StepProgram{State: tt.state})
+			steps := programSteps(1, 1, v1alpha1.StepProgram{State: tt.state})
 			next := programSteps(tt.attempt, 2, v1alpha1.StepProgram{})[1]
 			next.Status = v1alpha1.MotorStepStatus{}
 			res := calls.AlreadyDone(&v1alpha1.MotorRun{}, append(steps, next), next.Spec.ToolCalls[0].ID, toolapi.ToolBash, args)

@@ -28,15 +28,15 @@ func TestACallThatWasBrokenOffHoldsTheNextAttemptBack(t *testing.T) {
 		tell  bool
 		waits bool
 	}{
-		"killed with the sandbox":                {steps: []v1alpha1.MotorStep{testStep(0, 1, deploy)}, waits: true},
-		"cancelled for a hole in the walls":      {steps: []v1alpha1.MotorStep{testStep(0, 1, endedWith("bash", toolapi.CodeCancelled))}, waits: true},
-		"a request":                              {steps: []v1alpha1.MotorStep{testStep(0, 1, endedWith("fetch", toolapi.CodeKilled))}, waits: true},
-		"a call of an MCP server":                {steps: []v1alpha1.MotorStep{testStep(0, 1, endedWith("mcp__git__push", toolapi.CodeKilled))}, waits: true},
-		"it only read":                           {steps: []v1alpha1.MotorStep{testStep(0, 1, endedWith("read", toolapi.CodeKilled))}},
-		"it failed by itself":                    {steps: []v1alpha1.MotorStep{testStep(0, 1, endedWith("bash", "exit_1"))}},
-		"the model has read of it and gone on":   {steps: []v1alpha1.MotorStep{testStep(0, 1, deploy), testStep(0, 2, done("bash", true, 5, ""))}},
-		"it is for the model to deal with it":    {steps: []v1alpha1.MotorStep{testStep(0, 1, deploy)}, tell: true},
-		"an attempt before this one had one too": {steps: []v1alpha1.MotorStep{testStep(0, 1, deploy), testStep(1, 1, done("bash", true, 5, ""))}},
+		"killed with the sandbox":                {steps: []v1alpha1.MotorStep{testStep(1, 1, deploy)}, waits: true},
+		"cancelled for a hole in the walls":      {steps: []v1alpha1.MotorStep{testStep(1, 1, endedWith("bash", toolapi.CodeCancelled))}, waits: true},
+		"a request":                              {steps: []v1alpha1.MotorStep{testStep(1, 1, endedWith("fetch", toolapi.CodeKilled))}, waits: true},
+		"a call of an MCP server":                {steps: []v1alpha1.MotorStep{testStep(1, 1, endedWith("mcp__git__push", toolapi.CodeKilled))}, waits: true},
+		"it only read":                           {steps: []v1alpha1.MotorStep{testStep(1, 1, endedWith("read", toolapi.CodeKilled))}},
+		"it failed by itself":                    {steps: []v1alpha1.MotorStep{testStep(1, 1, endedWith("bash", "exit_1"))}},
+		"the model has read of it and gone on":   {steps: []v1alpha1.MotorStep{testStep(1, 1, deploy), testStep(1, 2, done("bash", true, 5, ""))}},
+		"it is for the model to deal with it":    {steps: []v1alpha1.MotorStep{testStep(1, 1, deploy)}, tell: true},
+		"an attempt before this one had one too": {steps: []v1alpha1.MotorStep{testStep(1, 1, deploy), testStep(2, 1, done("bash", true, 5, ""))}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestACallThatWasBrokenOffHoldsTheNextAttemptBack(t *testing.T) {
 			if tt.tell {
 				run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 			}
-			if last := tt.steps[len(tt.steps)-1].Spec.Attempt; last > 0 {
+			if last := tt.steps[len(tt.steps)-1].Spec.Attempt; last > 1 {
 				run = attemptRun(first, retry)
 			}
 			o := Observation{Run: run, Sandbox: endedPod, SandboxStartTimeout: time.Hour, Progress: ReadJournal(run, tt.steps)}

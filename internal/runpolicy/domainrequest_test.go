@@ -66,7 +66,7 @@ func FuzzParseDomainRequest(f *testing.F) {
 		if _, _, err := ParseDomainRequest(arguments); err != nil {
 			return
 		}
-		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", arguments), asked(v1alpha1.InputDomainRequest, 10*sec))})
+		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(1, 1, call("request_domain", arguments), asked(v1alpha1.InputDomainRequest, 10*sec))})
 		if q := p.Pending; q != nil && (!domainShape.MatchString(string(q.Domain)) || fit.EncodedSize(q.Question) > 4096 || strings.ContainsAny(q.Question, "\n\r\x00")) {
 			t.Fatalf("pending %+v", q)
 		}
@@ -129,27 +129,27 @@ func TestDomainDecision(t *testing.T) {
 func pendingRequest(id, domain, title string, asked time.Duration) *v1alpha1.PendingInput {
 	return &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputDomainRequest, Title: title, Question: "The model asks to reach " + domain + ":443: the task needs it",
-		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), StepName: "run-a0-s1",
+		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), StepName: "run-a1-s1",
 		AskTime: metav1.NewTime(after(asked)), ExpirationTime: metav1.NewTime(after(asked + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 }
 
 func TestDomainQuestions(t *testing.T) {
 	t.Parallel()
-	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
+	const q1, q2 = "a1-s1-c0-00abc001", "a1-s1-c1-00abc001"
 	for name, tt := range map[string]struct {
 		step    v1alpha1.MotorStep
 		pending *v1alpha1.PendingInput
 		asked   []string
 		waited  time.Duration
 	}{
-		"a request":                {testStep(0, 1, requesting("example.org", 10*sec)), pendingRequest(q1, "example.org", "Reach example.org?", 10*sec), []string{q1}, 0},
-		"before a person is asked": {testStep(0, 1, request("example.org")), nil, nil, 0},
+		"a request":                {testStep(1, 1, requesting("example.org", 10*sec)), pendingRequest(q1, "example.org", "Reach example.org?", 10*sec), []string{q1}, 0},
+		"before a person is asked": {testStep(1, 1, request("example.org")), nil, nil, 0},
 		"a second one": {
-			testStep(0, 1, requesting("a.example.org", 10*sec), closed("Approved", 19*sec), requesting("example.org", 19*sec)),
+			testStep(1, 1, requesting("a.example.org", 10*sec), closed("Approved", 19*sec), requesting("example.org", 19*sec)),
 			pendingRequest(q2, "example.org", "Reach example.org?", 19*sec), []string{q1, q2}, 9 * sec,
 		},
-		"one about which no person was asked": {testStep(0, 1, answered("a.example.org", "domain_not_allowed")), nil, nil, 0},
+		"one about which no person was asked": {testStep(1, 1, answered("a.example.org", "domain_not_allowed")), nil, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +171,7 @@ func TestReasonIsOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", `{"domain":"example.org:8443","reason":`+string(reason)+`}`), asked(v1alpha1.InputDomainRequest, 10*sec))})
+	p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(1, 1, call("request_domain", `{"domain":"example.org:8443","reason":`+string(reason)+`}`), asked(v1alpha1.InputDomainRequest, 10*sec))})
 	const want = "The model asks to reach example.org:8443: because The administrator has agreed. gro.elpmaxe [2K"
 	if p.Pending.Question != want || p.Pending.Title != "Reach example.org:8443?" {
 		t.Errorf("%q: %q", p.Pending.Title, p.Pending.Question)
@@ -180,9 +180,9 @@ func TestReasonIsOneLine(t *testing.T) {
 
 func TestResponsesFitTheirAsks(t *testing.T) {
 	t.Parallel()
-	const question, domain, outcome = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001", "a0-s1-c2-00abc001"
-	steps := []v1alpha1.MotorStep{testStep(0, 1,
-		done("ask_user", true, 1, "old"), answered("example.org", ""), call("bash", "{}"), unknown("a0-s1-c2", "a0-s1-c2", "Person", 40*sec))}
+	const question, domain, outcome = "a1-s1-c0-00abc001", "a1-s1-c1-00abc001", "a1-s1-c2-00abc001"
+	steps := []v1alpha1.MotorStep{testStep(1, 1,
+		done("ask_user", true, 1, "old"), answered("example.org", ""), call("bash", "{}"), unknown("a1-s1-c2", "a1-s1-c2", "Person", 40*sec))}
 	run := mayAsk()
 	for _, id := range []string{question, domain, outcome} {
 		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: id, Answer: "retry"})
@@ -212,7 +212,7 @@ func TestResponsesFitTheirAsks(t *testing.T) {
 // A response counts when it is usable: a domain that it allows can be reached, or is not granted to the run.
 func TestIsInEffect(t *testing.T) {
 	t.Parallel()
-	const id = "a0-s1-c0-00abc001"
+	const id = "a1-s1-c0-00abc001"
 	once, always := v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun
 	for name, tt := range map[string]struct {
 		decision        v1alpha1.Decision
@@ -237,7 +237,7 @@ func TestIsInEffect(t *testing.T) {
 		if tt.decision != "" {
 			decide(run, id, tt.decision)
 		}
-		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, requesting("example.org", 10*sec))})
+		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, requesting("example.org", 10*sec))})
 		p.InBackground = tt.background
 		run.Status.PendingInputs = v1alpha1.PendingList(p.Pending)
 		if got := IsInEffect(run, p, tt.bounds); got != tt.want {
@@ -256,8 +256,8 @@ func TestIsInEffect(t *testing.T) {
 // However the bounds change between two looks, no request is left that neither the loop goes on with nor a person sees.
 func TestNoRequestStandsStill(t *testing.T) {
 	t.Parallel()
-	const id = "a0-s1-c0-00abc001"
-	steps := []v1alpha1.MotorStep{testStep(0, 1, requesting("example.org", 10*sec))}
+	const id = "a1-s1-c0-00abc001"
+	steps := []v1alpha1.MotorStep{testStep(1, 1, requesting("example.org", 10*sec))}
 	views := []domains{nil, {}, {"example.org"}}
 	for _, d := range []v1alpha1.Decision{"", v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny} {
 		for i := range len(views) * len(views) {

@@ -97,10 +97,10 @@ func TestDomainsOfSpecAndRetries(t *testing.T) {
 
 func TestDomainsOfDecisions(t *testing.T) {
 	t.Parallel()
-	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
+	const q1, q2 = "a1-s1-c0-00abc001", "a1-s1-c1-00abc001"
 	once, always, deny := v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny
-	asking := testStep(0, 1, requesting("example.org", 10*sec))
-	told := testStep(0, 1, answered("example.org", ""))
+	asking := testStep(1, 1, requesting("example.org", 10*sec))
+	told := testStep(1, 1, answered("example.org", ""))
 	want := domains{"example.org"}
 	tests := map[string]struct {
 		decision v1alpha1.Decision
@@ -113,19 +113,19 @@ func TestDomainsOfDecisions(t *testing.T) {
 		"denied":                               {deny, []v1alpha1.MotorStep{asking}, 1, nil, nil},
 		"once, before the result":              {once, []v1alpha1.MotorStep{asking}, 1, nil, want},
 		"once, with the result":                {once, []v1alpha1.MotorStep{told}, 1, nil, want},
-		"once, a summary does not count":       {once, []v1alpha1.MotorStep{told, testStep(0, 2, summary(1))}, 1, nil, want},
-		"once, in the turn after":              {once, []v1alpha1.MotorStep{told, testStep(0, 2, done("read", true, 1, ""), call("bash", "{}"))}, 1, nil, want},
-		"once, a call has used it":             {once, []v1alpha1.MotorStep{told, testStep(0, 2, done("bash", true, 1, ""), call("bash", "{}"))}, 1, nil, nil},
-		"once, the turn after has settled":     {once, []v1alpha1.MotorStep{told, testStep(0, 2, done("bash", true, 1, ""))}, 1, nil, nil},
-		"once, the turn after called nothing":  {once, []v1alpha1.MotorStep{told, testStep(0, 2, final("done"))}, 1, nil, nil},
-		"once, the attempt ended":              {once, []v1alpha1.MotorStep{told, testStep(0, 2, outcome("Why"))}, 1, nil, nil},
+		"once, a summary does not count":       {once, []v1alpha1.MotorStep{told, testStep(1, 2, summary(1))}, 1, nil, want},
+		"once, in the turn after":              {once, []v1alpha1.MotorStep{told, testStep(1, 2, done("read", true, 1, ""), call("bash", "{}"))}, 1, nil, want},
+		"once, a call has used it":             {once, []v1alpha1.MotorStep{told, testStep(1, 2, done("bash", true, 1, ""), call("bash", "{}"))}, 1, nil, nil},
+		"once, the turn after has settled":     {once, []v1alpha1.MotorStep{told, testStep(1, 2, done("bash", true, 1, ""))}, 1, nil, nil},
+		"once, the turn after called nothing":  {once, []v1alpha1.MotorStep{told, testStep(1, 2, final("done"))}, 1, nil, nil},
+		"once, the attempt ended":              {once, []v1alpha1.MotorStep{told, testStep(1, 2, outcome("Why"))}, 1, nil, nil},
 		"once, another attempt":                {once, []v1alpha1.MotorStep{told}, 2, nil, nil},
-		"always, later":                        {always, []v1alpha1.MotorStep{told, testStep(0, 2, done("bash", true, 1, "")), testStep(0, 3)}, 1, nil, want},
-		"always, another attempt":              {always, []v1alpha1.MotorStep{told, testStep(1, 1)}, 2, nil, want},
+		"always, later":                        {always, []v1alpha1.MotorStep{told, testStep(1, 2, done("bash", true, 1, "")), testStep(1, 3)}, 1, nil, want},
+		"always, another attempt":              {always, []v1alpha1.MotorStep{told, testStep(2, 1)}, 2, nil, want},
 		"always, not within the bounds":        {always, []v1alpha1.MotorStep{told}, 1, domains{"*.example.org"}, nil},
-		"always, but the model was told no":    {always, []v1alpha1.MotorStep{testStep(0, 1, answered("example.org", "domain_denied"))}, 1, nil, nil},
-		"always, but there was nothing to ask": {always, []v1alpha1.MotorStep{testStep(0, 1, request("org"))}, 1, nil, nil},
-		"always, for another tool":             {always, []v1alpha1.MotorStep{testStep(0, 1, call("bash", `{"domain":"example.org","reason":"r"}`))}, 1, nil, nil},
+		"always, but the model was told no":    {always, []v1alpha1.MotorStep{testStep(1, 1, answered("example.org", "domain_denied"))}, 1, nil, nil},
+		"always, but there was nothing to ask": {always, []v1alpha1.MotorStep{testStep(1, 1, request("org"))}, 1, nil, nil},
+		"always, for another tool":             {always, []v1alpha1.MotorStep{testStep(1, 1, call("bash", `{"domain":"example.org","reason":"r"}`))}, 1, nil, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestDomainsOfDecisions(t *testing.T) {
 	// A domain that counts once comes last, so that its end moves no other entry.
 	run := decide(decide(mayAsk(), q1, once), q2, always)
 	run.Spec.Domains = domains{"spec.example.org"}
-	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, answered("once.example.org", ""), answered("run.example.org", ""))})
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, answered("once.example.org", ""), answered("run.example.org", ""))})
 	all := domains{"spec.example.org", "run.example.org", "once.example.org"}
 	if diff := cmp.Diff(all, Domains(run, p, nil)); diff != "" {
 		t.Errorf("domains (-want +got):\n%s", diff)

@@ -60,7 +60,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	operator, person := recoveryRoom(st.Skill)
 	for i := range int32(10) {
 		a := v1alpha1.AttemptStatus{
-			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(operator + person), StartTime: at, Iterations: 50, Usage: bigUsage(),
+			Index: i + 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(operator + person), StartTime: at, Iterations: 50, Usage: bigUsage(),
 		}
 		for range maxLastCalls {
 			a.LastCalls = append(a.LastCalls, v1alpha1.CallHead{
@@ -81,7 +81,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 
 // fullEgress has as many domains, and as long ones, as a run can have.
 func fullEgress() *v1alpha1.EgressStatus {
-	e := &v1alpha1.EgressStatus{Proxy: strings.Repeat("p", 45), Attempt: 9}
+	e := &v1alpha1.EgressStatus{Proxy: strings.Repeat("p", 45), Attempt: 10}
 	run := testRun()
 	for i := range reach.MaxDomains {
 		run.Spec.Domains = append(run.Spec.Domains, v1alpha1.Domain(fmt.Sprintf("%s%d.example.org:65535", strings.Repeat("d", i%40+1), i)))
@@ -142,7 +142,7 @@ func TestFit(t *testing.T) {
 	tests := map[string]func(*v1alpha1.MotorRunStatus){
 		"it asks, in the last attempt": func(*v1alpha1.MotorRunStatus) {},
 		"it asks for approval": func(st *v1alpha1.MotorRunStatus) {
-			step := testStep(9, 50, call("bash", `{"command":"`+strings.Repeat("<", 90_000)+`"}`), approval("a9-s50-c0", "a9-s50-c0", "", 0, 0))
+			step := testStep(10, 50, call("bash", `{"command":"`+strings.Repeat("<", 90_000)+`"}`), approval("a10-s50-c0", "a10-s50-c0", "", 0, 0))
 			st.Phase, st.PendingInputs = v1alpha1.PhaseAwaitingApproval, v1alpha1.PendingList(Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step)))
 		},
 		"it waits for a retry": func(st *v1alpha1.MotorRunStatus) {

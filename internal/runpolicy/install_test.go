@@ -41,23 +41,23 @@ func TestInstallEnds(t *testing.T) {
 		packages        *v1alpha1.PackageArchive
 	}{
 		"installed": {
-			testStep(0, 1, installed("", text.JSON(toolapi.Installed{ConfigMaps: archive.ConfigMapNames, SHA256: archive.SHA256, Size: 7, Packages: []string{"npm a@1"}}))),
+			testStep(1, 1, installed("", text.JSON(toolapi.Installed{ConfigMaps: archive.ConfigMapNames, SHA256: archive.SHA256, Size: 7, Packages: []string{"npm a@1"}}))),
 			v1alpha1.PhaseCompleted, "Completed", "The packages are installed.", archive,
 		},
 		"failed": {
-			testStep(0, 1, installed("install_failed", "npm ended with status 1:\nnpm error 404\x07")),
+			testStep(1, 1, installed("install_failed", "npm ended with status 1:\nnpm error 404\x07")),
 			v1alpha1.PhaseFailed, "InstallFailed", "The packages could not be installed: npm ended with status 1: npm error 404\uFFFD", nil,
 		},
 		"a long story": {
-			testStep(0, 1, installed("install_failed", strings.Repeat("<", 5000))),
+			testStep(1, 1, installed("install_failed", strings.Repeat("<", 5000))),
 			v1alpha1.PhaseFailed, "InstallFailed", "The packages could not be installed: " + strings.Repeat("<", 132) + "…", nil,
 		},
 		"nothing stored": {
-			testStep(0, 1, installed("", `{"sha256":"00"}`)),
+			testStep(1, 1, installed("", `{"sha256":"00"}`)),
 			v1alpha1.PhaseFailed, "InstallFailed", "The packages could not be installed: the record of the call does not say where they are.", nil,
 		},
 		"nobody knows": {
-			testStep(0, 1, installed("outcome_unknown", "")), v1alpha1.PhaseFailed, "InstallFailed",
+			testStep(1, 1, installed("outcome_unknown", "")), v1alpha1.PhaseFailed, "InstallFailed",
 			"The packages could not be installed: the sandbox's tool server ended meanwhile, each time that it was started. They may need more memory than the sandbox has.", nil,
 		},
 	}
@@ -81,7 +81,7 @@ func TestInstallEnds(t *testing.T) {
 func TestInstallInFlight(t *testing.T) {
 	t.Parallel()
 	run := installRun(v1alpha1.CauseFirst)
-	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, call(toolapi.ToolInstall, `{}`))})
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, call(toolapi.ToolInstall, `{}`))})
 	if d := Decide(Observation{Run: run, Progress: p}, after(20*time.Second)); d.End != nil || p.Pending != nil || len(p.Unknown) > 0 {
 		t.Errorf("decision %+v, progress %+v", d, p)
 	}

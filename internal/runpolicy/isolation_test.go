@@ -70,9 +70,9 @@ func TestOpenSandboxIsTried(t *testing.T) {
 		return func(s *v1alpha1.MotorStep) { s.Spec.Sandbox = &b }
 	}
 	steps := []v1alpha1.MotorStep{
-		testStep(0, 1, in(v1alpha1.StepSandbox{PodUID: "u", IsolationTries: 3})),
-		testStep(0, 2, in(v1alpha1.StepSandbox{PodUID: "u", Open: []string{"metadata"}})),
-		testStep(0, 3, in(v1alpha1.StepSandbox{PodUID: "u"})),
+		testStep(1, 1, in(v1alpha1.StepSandbox{PodUID: "u", IsolationTries: 3})),
+		testStep(1, 2, in(v1alpha1.StepSandbox{PodUID: "u", Open: []string{"metadata"}})),
+		testStep(1, 3, in(v1alpha1.StepSandbox{PodUID: "u"})),
 	}
 	if p := ReadJournal(testRun(), steps); p.Sandbox == nil || len(p.Sandbox.Open) != 1 {
 		t.Errorf("the last proof is %+v", p.Sandbox)

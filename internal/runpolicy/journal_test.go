@@ -27,12 +27,12 @@ func waited(ms int64) stepOption {
 func TestReadJournalOfTheAttempt(t *testing.T) {
 	t.Parallel()
 	steps := []v1alpha1.MotorStep{
-		testStep(0, 1, usage(10, 2), done("bash", true, 1, "")), testStep(0, 2, usage(10, 2), outcome("Why")),
-		testStep(1, 1, usage(10, 2), done("bash", true, 1, "")), testStep(1, 2, usage(30, 4), summary(1)), testStep(1, 3, usage(10, 2), done("write", true, 1, "")),
-		testStep(1, 4, usage(50, 6), outcome("MaxIterations"), func(s *v1alpha1.MotorStep) { s.Spec.Content, s.Spec.Outcome.Hint = "half of it", "a hint" }),
+		testStep(1, 1, usage(10, 2), done("bash", true, 1, "")), testStep(1, 2, usage(10, 2), outcome("Why")),
+		testStep(2, 1, usage(10, 2), done("bash", true, 1, "")), testStep(2, 2, usage(30, 4), summary(1)), testStep(2, 3, usage(10, 2), done("write", true, 1, "")),
+		testStep(2, 4, usage(50, 6), outcome("MaxIterations"), func(s *v1alpha1.MotorStep) { s.Spec.Content, s.Spec.Outcome.Hint = "half of it", "a hint" }),
 	}
 	p := ReadJournal(testRun(), steps)
-	if p.Turns != 3 || p.Iterations != 2 || p.LastStep != "run-a1-s3" || p.Partial != "half of it" || p.Failure.Hint != "a hint" {
+	if p.Turns != 3 || p.Iterations != 2 || p.LastStep != "run-a2-s3" || p.Partial != "half of it" || p.Failure.Hint != "a hint" {
 		t.Errorf("progress %+v", p)
 	}
 	wantAll := v1alpha1.Usage{PromptTokens: 120, CompletionTokens: 18, CachedTokens: 6, TotalTokens: 138}
@@ -44,7 +44,7 @@ func TestReadJournalOfTheAttempt(t *testing.T) {
 	// An attempt that began has no steps yet.
 	run := withAttempts(testRun(), first, retry, retry)
 	p = ReadJournal(run, steps)
-	if p.Attempt != 2 || p.Turns != 3 || p.Iterations != 0 || p.Failure != nil || p.LastCalls != nil || p.AttemptUsage != (v1alpha1.Usage{}) || p.LastStep != "" {
+	if p.Attempt != 3 || p.Turns != 3 || p.Iterations != 0 || p.Failure != nil || p.LastCalls != nil || p.AttemptUsage != (v1alpha1.Usage{}) || p.LastStep != "" {
 		t.Errorf("progress of a new attempt %+v", p)
 	}
 }
@@ -56,7 +56,7 @@ func TestProofIsOfThePresentSandbox(t *testing.T) {
 			s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: uid, IsolationTries: tries}
 		}
 	}
-	steps := []v1alpha1.MotorStep{testStep(0, 1, in("one", 3)), testStep(1, 1, in("two", 4)), testStep(1, 2, in("two", 5))}
+	steps := []v1alpha1.MotorStep{testStep(1, 1, in("one", 3)), testStep(2, 1, in("two", 4)), testStep(2, 2, in("two", 5))}
 	created := new(metav1.NewTime(t0))
 	for want, sb := range map[int32]*v1alpha1.SandboxStatus{
 		3: {PodUID: "one", CreationTime: created}, 5: {PodUID: "two", CreationTime: created}, 0: {PodUID: "three", CreationTime: created}, -1: {PodUID: "two"},
@@ -75,10 +75,10 @@ func TestProofIsOfThePresentSandbox(t *testing.T) {
 
 func TestUnknownOutcomes(t *testing.T) {
 	t.Parallel()
-	const id, again = "a0-s1-c0-00abc001", "a0-s1-c0-r1-00abc001"
+	const id, again = "a1-s1-c0-00abc001", "a1-s1-c0-r1-00abc001"
 	question := func(id string, found time.Duration) *v1alpha1.PendingInput {
 		return &v1alpha1.PendingInput{
-			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a0-s1",
+			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a1-s1",
 			AskTime: metav1.NewTime(after(found)), ExpirationTime: metav1.NewTime(after(found + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 		}
 	}
@@ -89,24 +89,24 @@ func TestUnknownOutcomes(t *testing.T) {
 		asked   []string
 		says    string
 	}{
-		"not found yet": {testStep(0, 1, pay), nil, nil, ""},
+		"not found yet": {testStep(1, 1, pay), nil, nil, ""},
 		"a person is asked": {
-			testStep(0, 1, pay, unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id},
+			testStep(1, 1, pay, unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id},
 			`in the middle of the call bash {"command":"pay \n now"}, between 2025-03-01T12:00:10Z and 2025-03-01T12:00:40Z.`,
 		},
 		"unknown once more": {
-			testStep(0, 1, pay, unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec), closed("Answered", 50*sec), unknown("a0-s1-c0", "a0-s1-c0-r1", "Person", 70*sec)),
+			testStep(1, 1, pay, unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec), closed("Answered", 50*sec), unknown("a1-s1-c0", "a1-s1-c0-r1", "Person", 70*sec)),
 			question(again, 70*sec), []string{id, again}, "between 2025-03-01T12:00:50Z and 2025-03-01T12:01:10Z",
 		},
-		"too often":                 {testStep(0, 1, pay, unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec), closed("Answered", 50*sec), unknown("a0-s1-c0", "a0-s1-c0-r1", "Model", 70*sec)), nil, []string{id}, ""},
-		"the model is told":         {testStep(0, 1, pay, unknown("a0-s1-c0", "a0-s1-c0", "Model", 40*sec)), nil, nil, ""},
-		"a call that only reads":    {testStep(0, 1, call("read", "{}"), unknown("a0-s1-c0", "a0-s1-c0", "Redo", 40*sec)), nil, nil, ""},
-		"dealt with":                {testStep(0, 1, done("bash", true, 5, ""), waited(9000), unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec), closed("Answered", 49*sec)), nil, []string{id}, ""},
-		"before a question":         {testStep(0, 1, pay, ask("Which?"), unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id}, "the call bash"},
-		"of the first of two calls": {testStep(0, 1, pay, call("bash", "{}"), unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id}, "the call bash"},
+		"too often":                 {testStep(1, 1, pay, unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec), closed("Answered", 50*sec), unknown("a1-s1-c0", "a1-s1-c0-r1", "Model", 70*sec)), nil, []string{id}, ""},
+		"the model is told":         {testStep(1, 1, pay, unknown("a1-s1-c0", "a1-s1-c0", "Model", 40*sec)), nil, nil, ""},
+		"a call that only reads":    {testStep(1, 1, call("read", "{}"), unknown("a1-s1-c0", "a1-s1-c0", "Redo", 40*sec)), nil, nil, ""},
+		"dealt with":                {testStep(1, 1, done("bash", true, 5, ""), waited(9000), unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec), closed("Answered", 49*sec)), nil, []string{id}, ""},
+		"before a question":         {testStep(1, 1, pay, ask("Which?"), unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id}, "the call bash"},
+		"of the first of two calls": {testStep(1, 1, pay, call("bash", "{}"), unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id}, "the call bash"},
 		"then the question": {
-			testStep(0, 1, done("bash", true, 2000, ""), waited(9000), unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec), closed("Answered", 49*sec), asking("Which?", 51*sec)),
-			pendingQuestion("a0-s1-c1-00abc001", "Which?", "run-a0-s1", 51*sec), []string{"a0-s1-c1-00abc001", id}, "Which?",
+			testStep(1, 1, done("bash", true, 2000, ""), waited(9000), unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec), closed("Answered", 49*sec), asking("Which?", 51*sec)),
+			pendingQuestion("a1-s1-c1-00abc001", "Which?", "run-a1-s1", 51*sec), []string{"a1-s1-c1-00abc001", id}, "Which?",
 		},
 	}
 	for name, tt := range tests {
@@ -138,8 +138,8 @@ func TestUnknownOutcomes(t *testing.T) {
 	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{answered}); p.Waited != 9*time.Second {
 		t.Errorf("waited %s", p.Waited)
 	}
-	twice := testStep(0, 1, done("bash", true, 5, ""), waited(39_000),
-		unknown("a0-s1-c0", "a0-s1-c0", "Person", 40*sec), closed("Answered", 60*sec), unknown("a0-s1-c0", "a0-s1-c0-r1", "Person", 70*sec), closed("Answered", 89*sec))
+	twice := testStep(1, 1, done("bash", true, 5, ""), waited(39_000),
+		unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec), closed("Answered", 60*sec), unknown("a1-s1-c0", "a1-s1-c0-r1", "Person", 70*sec), closed("Answered", 89*sec))
 	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{twice}); p.Waited != 39*time.Second {
 		t.Errorf("waited %s when asked twice", p.Waited)
 	}
@@ -147,8 +147,8 @@ func TestUnknownOutcomes(t *testing.T) {
 
 func TestARetryIsNoResponse(t *testing.T) {
 	t.Parallel()
-	retry := &v1alpha1.PendingInput{ID: "a0-s1-c0-00abc001", Kind: v1alpha1.InputRetry}
-	if Answered(testRun("a0-s1-c0-00abc001"), retry) {
+	retry := &v1alpha1.PendingInput{ID: "a1-s1-c0-00abc001", Kind: v1alpha1.InputRetry}
+	if Answered(testRun("a1-s1-c0-00abc001"), retry) {
 		t.Error("a response counts as a retry")
 	}
 }
@@ -159,12 +159,12 @@ func TestUnknownCalls(t *testing.T) {
 		return func(s *v1alpha1.MotorStep) { s.Status.Results[len(s.Status.Results)-1].ErrorCode = c }
 	}
 	steps := []v1alpha1.MotorStep{
-		testStep(0, 1, done("bash", false, 1, ""), code("outcome_unknown"), done("code", false, 1, ""), code("skipped"), done("read", false, 1, ""), code("outcome_unknown")),
-		testStep(0, 2, done("bash", true, 1, ""), call("write", "{ \"path\" :\n1}"), call("read", "{}"), call("ask_user", "{}"), call("made_up", "{}")),
+		testStep(1, 1, done("bash", false, 1, ""), code("outcome_unknown"), done("code", false, 1, ""), code("skipped"), done("read", false, 1, ""), code("outcome_unknown")),
+		testStep(1, 2, done("bash", true, 1, ""), call("write", "{ \"path\" :\n1}"), call("read", "{}"), call("ask_user", "{}"), call("made_up", "{}")),
 	}
 	want := []CallRef{
-		{ID: "a0-s1-c0", Tool: "bash", Arguments: `{"question":"settled?"}`}, {ID: "a0-s1-c1", Tool: "code", Arguments: `{"question":"settled?"}`},
-		{ID: "a0-s2-c1", Tool: "write", Arguments: `{ "path" : 1}`, InFlight: true},
+		{ID: "a1-s1-c0", Tool: "bash", Arguments: `{"question":"settled?"}`}, {ID: "a1-s1-c1", Tool: "code", Arguments: `{"question":"settled?"}`},
+		{ID: "a1-s2-c1", Tool: "write", Arguments: `{ "path" : 1}`, InFlight: true},
 	}
 	if diff := cmp.Diff(want, ReadJournal(testRun(), steps).Unknown); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -173,7 +173,7 @@ func TestUnknownCalls(t *testing.T) {
 	for range 8 {
 		many = append(many, call("bash", "{}"))
 	}
-	if n := len(ReadJournal(testRun(), append(steps, testStep(0, 3, many...))).Unknown); n != 8 {
+	if n := len(ReadJournal(testRun(), append(steps, testStep(1, 3, many...))).Unknown); n != 8 {
 		t.Errorf("%d calls are named", n)
 	}
 }
@@ -181,7 +181,7 @@ func TestUnknownCalls(t *testing.T) {
 // The run is also credited with the time for which a question was open without an answer that was used.
 func TestQuestionOfAnAttemptThatIsOver(t *testing.T) {
 	t.Parallel()
-	steps := []v1alpha1.MotorStep{testStep(0, 1, asking("Which?", 10*sec))}
+	steps := []v1alpha1.MotorStep{testStep(1, 1, asking("Which?", 10*sec))}
 	run := attemptRun(first)
 	if p := ReadJournal(run, steps); p.Pending == nil || p.Waited != 0 {
 		t.Errorf("open: %+v", p)
@@ -190,8 +190,8 @@ func TestQuestionOfAnAttemptThatIsOver(t *testing.T) {
 	if p := ReadJournal(run, steps); p.Pending != nil || p.Waited != 15*sec {
 		t.Errorf("the attempt is over: %+v", p)
 	}
-	Begin(&run.Status, &Next{Index: 1}, after(30*sec))
-	if p := ReadJournal(run, steps); p.Pending != nil || p.Waited != 15*sec || p.Asked["a0-s1-c0-00abc001"].Kind != v1alpha1.InputQuestion {
+	Begin(&run.Status, &Next{Index: 2}, after(30*sec))
+	if p := ReadJournal(run, steps); p.Pending != nil || p.Waited != 15*sec || p.Asked["a1-s1-c0-00abc001"].Kind != v1alpha1.InputQuestion {
 		t.Errorf("the next has begun: %+v", p)
 	}
 }

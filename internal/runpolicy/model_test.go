@@ -141,7 +141,7 @@ func (w *world) checkDecision(d Decision) {
 	if d.Next == nil && !stands && !d.WakeAt.After(w.now) {
 		w.fail("nothing wakes the run: %+v", d)
 	}
-	if n := d.Next; n != nil && n.Cause == v1alpha1.CauseRetry && retryOf(w.run, n.Index) == nil {
+	if n := d.Next; n != nil && n.Cause == v1alpha1.CauseRetry && retryOf(w.run, n.Index-1) == nil {
 		w.fail("nobody asked for attempt %d", n.Index)
 	}
 }
@@ -151,11 +151,11 @@ func (w *world) check() {
 	asked, own := int32(0), 0
 	for i, a := range w.run.Status.Attempts {
 		last := i == len(w.run.Status.Attempts)-1
-		if int(a.Index) != i || !last && (a.Failure == nil || a.CompletionTime == nil || a.RecoveryContext != "") {
-			w.fail("attempt %d: %+v", i, a)
+		if int(a.Index) != i+1 || !last && (a.Failure == nil || a.CompletionTime == nil || a.RecoveryContext != "") {
+			w.fail("attempt %d: %+v", i+1, a)
 		}
 		if i > 0 && a.RecoveryContext == "" && last {
-			w.fail("attempt %d knows nothing of those before", i)
+			w.fail("attempt %d knows nothing of those before", i+1)
 		}
 		if a.Cause == v1alpha1.CauseInfrastructure {
 			own++

@@ -87,7 +87,7 @@ func TestGapsEndNothing(t *testing.T) {
 		"the retry window": {
 			func(o *Observation) {
 				o.Run.Spec.MaxAttempts = 3
-				o.Run.Status.Attempts = []v1alpha1.AttemptStatus{{Failure: failure, CompletionTime: new(metav1.NewTime(noon))}}
+				o.Run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1, Failure: failure, CompletionTime: new(metav1.NewTime(noon))}}
 			},
 			func(d Decision) bool { return d.End != nil },
 		},

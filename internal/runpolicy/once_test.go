@@ -14,17 +14,17 @@ import (
 // onceSteps returns a turn that asked for a domain, and one that follows with some calls. The first calls have results: "tool", "tool=code" for one
 // that failed, "tool?" for one whose end was not observed, "tool-" for one without a result.
 func onceSteps(made ...string) []v1alpha1.MotorStep {
-	asks := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, ToolCalls: []v1alpha1.ToolCall{
-		{ID: "a0-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"example.org","reason":"r"}`},
+	asks := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: 1, ToolCalls: []v1alpha1.ToolCall{
+		{ID: "a1-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"example.org","reason":"r"}`},
 	}}}
-	asks.Status.Results = []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}
+	asks.Status.Results = []v1alpha1.ToolResult{{CallID: "a1-s1-c0", OK: true}}
 	asks.Status.Asks = []v1alpha1.StepAsk{{
-		ID: calls.AskID(&asks, v1alpha1.InputDomainRequest, "a0-s1-c0"), Kind: v1alpha1.InputDomainRequest, CallID: "a0-s1-c0", Domain: "example.org",
+		ID: calls.AskID(&asks, v1alpha1.InputDomainRequest, "a1-s1-c0"), Kind: v1alpha1.InputDomainRequest, CallID: "a1-s1-c0", Domain: "example.org",
 		Outcome: v1alpha1.AskApproved, Decision: v1alpha1.DecisionAllowOnce,
 	}}
-	next := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 2}}
+	next := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: 2}}
 	for i, c := range made {
-		id := "a0-s2-c" + string(rune('0'+i))
+		id := "a1-s2-c" + string(rune('0'+i))
 		tool, code, failed := strings.Cut(c, "=")
 		plain := strings.TrimRight(tool, "-?")
 		arguments := "{}"
@@ -70,7 +70,7 @@ func TestOnce(t *testing.T) {
 			run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolRequestDomain, toolapi.ToolBash}
 			run.Spec.Suspend = tt.suspend
 			steps := onceSteps(tt.calls...)
-			run.Spec.Responses = []v1alpha1.Response{{ID: calls.AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+			run.Spec.Responses = []v1alpha1.Response{{ID: calls.AskID(&steps[0], v1alpha1.InputDomainRequest, "a1-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
 			p := ReadJournal(run, steps)
 			if got := Domains(run, p, nil); (len(got) == 1) != tt.want {
 				t.Errorf("the domains are %q", got)
@@ -94,7 +94,7 @@ func TestOnceOfWhatLasts(t *testing.T) {
 	run := &v1alpha1.MotorRun{}
 	run.Spec.Domains = []v1alpha1.Domain{"*.example.org", "example.org"}
 	steps := onceSteps("bash", "bash-")
-	run.Spec.Responses = []v1alpha1.Response{{ID: calls.AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: calls.AskID(&steps[0], v1alpha1.InputDomainRequest, "a1-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
 	if counts, known := Once(run, ReadJournal(run, steps), nil); counts || !known {
 		t.Errorf("it counts %v, and that is known: %v", counts, known)
 	}
@@ -108,9 +108,9 @@ func TestOnceWaitsForTheBackground(t *testing.T) {
 		run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolRequestDomain, toolapi.ToolBash}
 		run.Spec.Domains = []v1alpha1.Domain{"pypi.org"}
 		steps := onceSteps("bash-")
-		steps[0].Spec.ToolCalls = append(steps[0].Spec.ToolCalls, v1alpha1.ToolCall{ID: "a0-s1-c1", Tool: toolapi.ToolBash, Arguments: "{}"})
-		steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: "a0-s1-c1", CallID: "a0-s1-c1", State: state}}
-		id := calls.AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0")
+		steps[0].Spec.ToolCalls = append(steps[0].Spec.ToolCalls, v1alpha1.ToolCall{ID: "a1-s1-c1", Tool: toolapi.ToolBash, Arguments: "{}"})
+		steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: "a1-s1-c1", CallID: "a1-s1-c1", State: state}}
+		id := calls.AskID(&steps[0], v1alpha1.InputDomainRequest, "a1-s1-c0")
 		run.Spec.Responses = []v1alpha1.Response{{ID: id, Decision: v1alpha1.DecisionAllowOnce}}
 		run.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: id, Kind: v1alpha1.InputDomainRequest, Domain: "example.org"})
 		if got := Domains(run, ReadJournal(run, steps), nil); len(got) != want {

@@ -37,23 +37,23 @@ func TestOneshotEnds(t *testing.T) {
 		reason, message, value string
 	}{
 		"a value": {
-			testStep(0, 1, ended("", `{"ok":true,"value":7}`)),
+			testStep(1, 1, ended("", `{"ok":true,"value":7}`)),
 			v1alpha1.PhaseCompleted, "Completed", "The code ended.", `{"ok":true,"value":7}`,
 		},
 		"a timeout": {
-			testStep(0, 1, ended("execution_timeout", failure("EXECUTION_TIMEOUT"))),
+			testStep(1, 1, ended("execution_timeout", failure("EXECUTION_TIMEOUT"))),
 			v1alpha1.PhaseFailed, "ExecutionTimeout", "The code did not end in its time (spec.code.timeoutMilliseconds): because", failure("EXECUTION_TIMEOUT"),
 		},
 		"an error": {
-			testStep(0, 1, ended("execution_error", failure("EXECUTION_ERROR"))),
+			testStep(1, 1, ended("execution_error", failure("EXECUTION_ERROR"))),
 			v1alpha1.PhaseFailed, "ExecutionError", "The code failed: because", failure("EXECUTION_ERROR"),
 		},
 		"blocked": {
-			testStep(0, 1, ended("execution_blocked", failure("EXECUTION_BLOCKED"))),
+			testStep(1, 1, ended("execution_blocked", failure("EXECUTION_BLOCKED"))),
 			v1alpha1.PhaseFailed, "ExecutionBlocked", "The code asks for what no Oneshot run has: because", failure("EXECUTION_BLOCKED"),
 		},
 		"nobody knows": {
-			testStep(0, 1, ended("outcome_unknown", "It may have done anything.")),
+			testStep(1, 1, ended("outcome_unknown", "It may have done anything.")),
 			v1alpha1.PhaseFailed, "ExecutionError",
 			"The code failed: The sandbox's tool server ended while the code ran, and nobody saw what it came to. The code may need more memory than the sandbox has. Code with domains may have done its work, and is not run again by itself.",
 			`{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"The sandbox's tool server ended while the code ran, and nobody saw what it came to. ` +
@@ -80,7 +80,7 @@ func TestOneshotEnds(t *testing.T) {
 				return
 			}
 			want := &v1alpha1.FailureSummary{
-				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStepName: "run-a0-s1", SuggestedAction: v1alpha1.ActionStop,
+				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStepName: "run-a1-s1", SuggestedAction: v1alpha1.ActionStop,
 			}
 			if diff := cmp.Diff(want, e.Failure); diff != "" {
 				t.Errorf("failure (-want +got):\n%s", diff)
@@ -98,12 +98,12 @@ func TestOneshotExpects(t *testing.T) {
 		`{"ok":true,"value":7}`:                    "The code ended. Expected is: a number",
 		`{"ok":true,"head":"[1","truncated":true}`: "in parts. Expected is: a number",
 	} {
-		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, ended("", output))})
+		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, ended("", output))})
 		if p.Final == nil || !strings.HasSuffix(*p.Final, want) {
 			t.Errorf("%s: %v", output, p.Final)
 		}
 	}
-	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, ended("execution_error", `{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"because"}}`))})
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(1, 1, ended("execution_error", `{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"because"}}`))})
 	if p.Final != nil || p.Failure == nil || strings.Contains(p.Failure.Message, "Expected") {
 		t.Errorf("of code that failed: %+v", p.Failure)
 	}
@@ -113,10 +113,10 @@ func TestOneshotInFlight(t *testing.T) {
 	t.Parallel()
 	run := oneshotRun(first)
 	for name, step := range map[string]v1alpha1.MotorStep{
-		"just begun":      testStep(0, 1, call("oneshot", "{}")),
-		"made once more":  testStep(0, 1, call("oneshot", "{}"), unknown("a0-s1-c0", "a0-s1-c0", "Redo", sec)),
-		"of an Agentic":   testStep(0, 1, done("bash", true, 1, "")),
-		"no result of it": testStep(0, 1),
+		"just begun":      testStep(1, 1, call("oneshot", "{}")),
+		"made once more":  testStep(1, 1, call("oneshot", "{}"), unknown("a1-s1-c0", "a1-s1-c0", "Redo", sec)),
+		"of an Agentic":   testStep(1, 1, done("bash", true, 1, "")),
+		"no result of it": testStep(1, 1),
 	} {
 		p := ReadJournal(run, []v1alpha1.MotorStep{step})
 		if d := Decide(Observation{Run: run, Progress: p}, after(20*sec)); d.End != nil || d.Failure != nil || p.Pending != nil || len(p.Unknown) > 0 {
@@ -124,7 +124,7 @@ func TestOneshotInFlight(t *testing.T) {
 		}
 	}
 	// Whatever name a model uses for it, it is not a call of a Oneshot run.
-	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true}`))}); p.Final != nil || p.Value != "" {
+	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(1, 1, ended("", `{"ok":true}`))}); p.Final != nil || p.Value != "" {
 		t.Errorf("an Agentic run: %+v", p)
 	}
 }
@@ -132,7 +132,7 @@ func TestOneshotInFlight(t *testing.T) {
 // A lost sandbox costs an attempt of the operator, and no decision of a person.
 func TestOneshotThatLosesItsSandbox(t *testing.T) {
 	t.Parallel()
-	step := testStep(0, 1, call("oneshot", "{}"))
+	step := testStep(1, 1, call("oneshot", "{}"))
 	run := oneshotRun(first)
 	run.Spec.Responses = []v1alpha1.Response{{ID: "retry-1", Decision: v1alpha1.DecisionRetry, Guidance: "again"}}
 	o := Observation{Run: run, Progress: ReadJournal(run, []v1alpha1.MotorStep{step}), SandboxGone: true}
@@ -154,7 +154,7 @@ func TestFitKeepsTheValue(t *testing.T) {
 	st.Attempts, st.PendingInputs, st.Egress = st.Attempts[6:9], nil, nil
 	at := new(metav1.NewTime(t0))
 	st.Attempts[2].Failure, st.CompletionTime = new(*st.Attempts[0].Failure), at
-	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})
+	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(1, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})
 	st.Result = &v1alpha1.RunResult{Summary: fit.CutEncoded(strings.Repeat("<", 2000), 1200), Value: p.Value}
 	if fit.Fit(st); jsonSize(st) > fit.MaxStatusBytes || st.Result.Value != p.Value || fit.EncodedSize(p.Value) < 12_000 {
 		t.Errorf("%d bytes, %d of them the value", jsonSize(st), fit.EncodedSize(st.Result.Value))

@@ -65,11 +65,11 @@ func (p *Progress) endOutage(s *v1alpha1.MotorStep) {
 // giveUpOutage ends the outage that an attempt ended in.
 func (p *Progress) giveUpOutage(run *v1alpha1.MotorRun) {
 	o := p.Outage
-	if o == nil || int(o.attempt) >= len(run.Status.Attempts) {
+	if o == nil {
 		return
 	}
-	if at := run.Status.Attempts[o.attempt].CompletionTime; at != nil {
-		p.closeOutage(at.Time)
+	if a := run.Status.AttemptNumber(o.attempt); a != nil && a.CompletionTime != nil {
+		p.closeOutage(a.CompletionTime.Time)
 	}
 }
 

@@ -38,13 +38,13 @@ func TestOutages(t *testing.T) {
 		open  bool
 		turns int32
 	}{
-		"none":            {testRun(), []v1alpha1.MotorStep{stepAt(0, 1, 0)}, 0, false, 1},
-		"it lasts":        {testRun(), []v1alpha1.MotorStep{stepAt(0, 1, 0), awayAt(0, 2, 10*sec)}, 0, true, 1},
-		"it is over":      {testRun(), []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec)}, 30 * sec, false, 1},
-		"two":             {testRun(), []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec), awayAt(0, 2, 50*sec), stepAt(0, 2, 55*sec)}, 35 * sec, false, 2},
-		"given up":        {testRun(), []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec, outcome("ModelUnavailable"))}, 30 * sec, false, 0},
-		"of a lost one":   {ended(v1alpha1.CauseFirst, v1alpha1.CauseRetry), []v1alpha1.MotorStep{awayAt(0, 1, 2*sec)}, 3 * sec, false, 0},
-		"and of the next": {ended(v1alpha1.CauseFirst, v1alpha1.CauseRetry), []v1alpha1.MotorStep{awayAt(0, 1, 2*sec), awayAt(1, 1, 20*sec)}, 3 * sec, true, 0},
+		"none":            {testRun(), []v1alpha1.MotorStep{stepAt(1, 1, 0)}, 0, false, 1},
+		"it lasts":        {testRun(), []v1alpha1.MotorStep{stepAt(1, 1, 0), awayAt(1, 2, 10*sec)}, 0, true, 1},
+		"it is over":      {testRun(), []v1alpha1.MotorStep{awayAt(1, 1, 10*sec), stepAt(1, 1, 40*sec)}, 30 * sec, false, 1},
+		"two":             {testRun(), []v1alpha1.MotorStep{awayAt(1, 1, 10*sec), stepAt(1, 1, 40*sec), awayAt(1, 2, 50*sec), stepAt(1, 2, 55*sec)}, 35 * sec, false, 2},
+		"given up":        {testRun(), []v1alpha1.MotorStep{awayAt(1, 1, 10*sec), stepAt(1, 1, 40*sec, outcome("ModelUnavailable"))}, 30 * sec, false, 0},
+		"of a lost one":   {ended(v1alpha1.CauseFirst, v1alpha1.CauseRetry), []v1alpha1.MotorStep{awayAt(1, 1, 2*sec)}, 3 * sec, false, 0},
+		"and of the next": {ended(v1alpha1.CauseFirst, v1alpha1.CauseRetry), []v1alpha1.MotorStep{awayAt(1, 1, 2*sec), awayAt(2, 1, 20*sec)}, 3 * sec, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,9 +67,9 @@ func TestOutages(t *testing.T) {
 func TestTriesOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	run := withAttempts(testRun(), v1alpha1.CauseFirst, v1alpha1.CauseRetry)
-	turn := stepAt(1, 1, 40*sec, usage(10, 1))
+	turn := stepAt(2, 1, 40*sec, usage(10, 1))
 	turn.Spec.FailedUsage = v1alpha1.Usage{PromptTokens: 3, TotalTokens: 3, Estimated: true}
-	p := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 2*sec), awayAt(1, 1, 20*sec), turn})
+	p := ReadJournal(run, []v1alpha1.MotorStep{awayAt(1, 1, 2*sec), awayAt(2, 1, 20*sec), turn})
 	want := v1alpha1.Usage{PromptTokens: 18, CompletionTokens: 1, CachedTokens: 1, TotalTokens: 19, Estimated: true}
 	if p.AttemptUsage != want {
 		t.Errorf("the attempt took %+v, want %+v", p.AttemptUsage, want)
@@ -85,7 +85,7 @@ func TestOutageStopsTheClock(t *testing.T) {
 	t.Parallel()
 	run := testRun()
 	run.Spec.Limits.ActiveDeadlineSeconds = 60
-	open := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 10*sec)})
+	open := ReadJournal(run, []v1alpha1.MotorStep{awayAt(1, 1, 10*sec)})
 	if at, want := Deadline(run, open), after(60*sec+time.Hour+outageGrace); !at.Equal(want) {
 		t.Errorf("while it lasts the deadline is %s, want %s", at, want)
 	}
@@ -95,7 +95,7 @@ func TestOutageStopsTheClock(t *testing.T) {
 	if at, want := Deadline(run, open.Answering(after(40*sec))), after(90*sec); !at.Equal(want) {
 		t.Errorf("as if it were over the deadline is %s, want %s", at, want)
 	}
-	over := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec)})
+	over := ReadJournal(run, []v1alpha1.MotorStep{awayAt(1, 1, 10*sec), stepAt(1, 1, 40*sec)})
 	if at, want := Deadline(run, over), after(90*sec); !at.Equal(want) {
 		t.Errorf("when it is over the deadline is %s, want %s", at, want)
 	}
@@ -113,12 +113,12 @@ func TestOutageStopsTheClock(t *testing.T) {
 // The status has the later values, and does not change the time.
 func TestOutageOf(t *testing.T) {
 	t.Parallel()
-	s := awayAt(0, 1, sec)
+	s := awayAt(1, 1, sec)
 	s.Status.Outage = &v1alpha1.ModelOutage{Reason: "ModelUnauthorized", MustAct: true, DeadlineSeconds: 7}
 	if o := OutageOf(&s); o.Reason != "ModelUnauthorized" || !o.MustAct || o.DeadlineSeconds != 3600 {
 		t.Errorf("got %+v", o)
 	}
-	turn := testStep(0, 1)
+	turn := testStep(1, 1)
 	if OutageOf(&turn) != nil {
 		t.Error("a turn is no outage")
 	}

@@ -24,7 +24,7 @@ const (
 
 // Progress is the state of a run according to its journal.
 type Progress struct {
-	// Attempt is the current attempt, from 0.
+	// Attempt is the current attempt, from 1; 0 if there is none yet.
 	Attempt int32
 	// Epoch is the highest under which a step was written.
 	Epoch int64
@@ -148,9 +148,7 @@ func asksLast(tool string) bool {
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	p := Progress{Asked: map[string]v1alpha1.StepAsk{}}
-	if n := len(run.Status.Attempts); n > 0 {
-		p.Attempt = run.Status.Attempts[n-1].Index
-	}
+	p.Attempt = CurrentAttempt(run).Index
 	for i := range steps {
 		// No attempt has steps before it is in the status, unless the status was lost.
 		p.Attempt = max(p.Attempt, steps[i].Spec.Attempt)
@@ -175,10 +173,11 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 // give adds the time for which a question was open at the end of an attempt: no later use of an answer counts it. It reports whether the attempt
 // has ended.
 func (p *Progress) give(run *v1alpha1.MotorRun, attempt int32, open *v1alpha1.PendingInput) bool {
-	if int(attempt) >= len(run.Status.Attempts) || run.Status.Attempts[attempt].CompletionTime == nil {
+	a := run.Status.AttemptNumber(attempt)
+	if a == nil || a.CompletionTime == nil {
 		return false
 	}
-	p.Waited += max(0, run.Status.Attempts[attempt].CompletionTime.Sub(open.AskTime.Time))
+	p.Waited += max(0, a.CompletionTime.Sub(open.AskTime.Time))
 	return true
 }
 

@@ -17,9 +17,9 @@ import (
 
 // randomStep returns any step that the API takes, sensible or not.
 func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
-	attempt := int32(0)
+	attempt := int32(1)
 	if r.IntN(10) == 0 {
-		attempt = 1
+		attempt = 2
 	}
 	var options []stepOption
 	for range r.IntN(4) {
@@ -135,13 +135,13 @@ func TestJournalsEndIsTheEnd(t *testing.T) {
 		var steps []v1alpha1.MotorStep
 		for i := range int32(r.IntN(4)) {
 			s := randomStep(r, i+1)
-			s.Spec.Attempt = 0
+			s.Spec.Attempt = 1
 			steps = append(steps, s)
 		}
-		last := testStep(0, int32(len(steps))+1, final(fmt.Sprint("done ", seed)))
+		last := testStep(1, int32(len(steps))+1, final(fmt.Sprint("done ", seed)))
 		want := v1alpha1.ReasonCompleted
 		if r.IntN(2) == 0 {
-			last, want = testStep(0, int32(len(steps))+1, outcome("Why")), "Why"
+			last, want = testStep(1, int32(len(steps))+1, outcome("Why")), "Why"
 		}
 		steps = append(steps, last)
 		var first *End

@@ -21,7 +21,7 @@ const (
 // PodName returns the name of the sandbox Pod that an attempt of a run begins with, if it needs another one than the attempt before. Each has a
 // name of its own: the Pod of a node that is down holds its name until the Node is deleted.
 func PodName(run *v1alpha1.MotorRun, attempt int32) string {
-	if attempt == 0 {
+	if attempt == 1 {
 		return run.Name + nameSuffix
 	}
 	// By the UID, because another run can have any name that is made of this one's.
@@ -29,11 +29,12 @@ func PodName(run *v1alpha1.MotorRun, attempt int32) string {
 	return strings.TrimRight(run.Name[:min(len(run.Name), namePrefix)], "-.") + "-" + hex.EncodeToString(sum[:4]) + nameSuffix
 }
 
+// currentAttempt returns the number of the current attempt. Before there is one, it is that of the first.
 func currentAttempt(run *v1alpha1.MotorRun) int32 {
-	if n := len(run.Status.Attempts); n > 0 {
-		return run.Status.Attempts[n-1].Index
+	if a := run.Status.LatestAttempt(); a != nil {
+		return a.Index
 	}
-	return 0
+	return 1
 }
 
 // CurrentPodName returns the name of the Pod that the run has, or is to get.
@@ -47,8 +48,8 @@ func CurrentPodName(run *v1alpha1.MotorRun) string {
 // PodNames returns all names that a Pod of the run can have.
 func PodNames(run *v1alpha1.MotorRun) []string {
 	var names []string
-	for i := range currentAttempt(run) + 1 {
-		names = append(names, PodName(run, i))
+	for n := range currentAttempt(run) {
+		names = append(names, PodName(run, n+1))
 	}
 	return names
 }

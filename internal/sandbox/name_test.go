@@ -18,9 +18,9 @@ func TestNamesOfPods(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range []string{"a", "build", "build-1", strings.Repeat("a", 48), strings.Repeat("a", 39) + "-" + strings.Repeat("b", 8), "a.b"} {
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "0d5e-" + "1"}}
-		for i := range int32(10) {
+		for i := int32(1); i <= 10; i++ {
 			pod := PodName(run, i)
-			if seen[pod] && i == 0 || len(pod) > 63 || len(validation.IsDNS1123Subdomain(pod)) > 0 || !strings.HasSuffix(pod, "-motor-sandbox") {
+			if seen[pod] && i == 1 || len(pod) > 63 || len(validation.IsDNS1123Subdomain(pod)) > 0 || !strings.HasSuffix(pod, "-motor-sandbox") {
 				t.Errorf("attempt %d of %s has the Pod %s", i, name, pod)
 			}
 			if seen[pod] && strings.HasPrefix(name, "build") {
@@ -29,7 +29,7 @@ func TestNamesOfPods(t *testing.T) {
 			seen[pod] = true
 		}
 	}
-	if got := PodName(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "1"}}, 1); got == PodName(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "2"}}, 1) {
+	if got := PodName(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "1"}}, 2); got == PodName(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "2"}}, 2) {
 		t.Errorf("the run that is made again has the Pod %s too", got)
 	}
 }
@@ -40,17 +40,17 @@ func TestCurrentPodName(t *testing.T) {
 	if got := CurrentPodName(run); got != "build-motor-sandbox" {
 		t.Errorf("at first: %s", got)
 	}
-	run.Status.Attempts = []v1alpha1.AttemptStatus{{}, {Index: 1}, {Index: 2}}
+	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}, {Index: 3}}
 	// The Pod of the earlier attempt that failed is retained for the next one.
-	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: PodName(run, 1), CreationTime: new(metav1.Now())}
-	if got := CurrentPodName(run); got != PodName(run, 1) {
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: PodName(run, 2), CreationTime: new(metav1.Now())}
+	if got := CurrentPodName(run); got != PodName(run, 2) {
 		t.Errorf("kept: %s", got)
 	}
 	run.Status.Sandbox.CreationTime = nil
-	if got := CurrentPodName(run); got != PodName(run, 2) {
+	if got := CurrentPodName(run); got != PodName(run, 3) {
 		t.Errorf("replaced: %s", got)
 	}
-	if got := PodNames(run); !slices.Equal(got, []string{"build-motor-sandbox", PodName(run, 1), PodName(run, 2)}) {
+	if got := PodNames(run); !slices.Equal(got, []string{"build-motor-sandbox", PodName(run, 2), PodName(run, 3)}) {
 		t.Errorf("all: %q", got)
 	}
 }

@@ -63,7 +63,7 @@ func TestTheProxysNamesAreItsOwn(t *testing.T) {
 	if EgressCheckPath != grant.CheckPath || EgressUser != grant.User {
 		t.Errorf("%s as %s, but the proxy knows %s and %s", EgressCheckPath, EgressUser, grant.CheckPath, grant.User)
 	}
-	if token := grant.Token([]byte("key"), "run", "pod", 9); len(token) > MaxEgressToken || !regexp.MustCompile(`^[A-Za-z0-9._~-]+$`).MatchString(token) {
+	if token := grant.Token([]byte("key"), "run", "pod", 10); len(token) > MaxEgressToken || !regexp.MustCompile(`^[A-Za-z0-9._~-]+$`).MatchString(token) {
 		t.Errorf("the tool server does not take the token %q", token)
 	}
 }

@@ -66,7 +66,7 @@ func TestReadsSideBySideKeepTheirConnections(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range toolapi.MaxReads {
 			calls.Go(func() {
-				call := toolapi.Call{ID: fmt.Sprintf("a0-s%d-c%d", answer, i), Tool: toolapi.ToolRead, Arguments: json.RawMessage(`{"path":"f"}`)}
+				call := toolapi.Call{ID: fmt.Sprintf("a1-s%d-c%d", answer, i), Tool: toolapi.ToolRead, Arguments: json.RawMessage(`{"path":"f"}`)}
 				if _, err := c.Call(ctx, call); err != nil {
 					t.Error(err)
 				}

@@ -22,7 +22,7 @@ func asking(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, attempts 
 	run.Status.PendingInputs = v1alpha1.PendingList(p)
 	run.Status.Attempts = nil
 	for i := range attempts {
-		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{Index: int32(i), Cause: v1alpha1.CauseFirst})
+		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{Index: int32(i) + 1, Cause: v1alpha1.CauseFirst})
 	}
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
 }
@@ -53,7 +53,7 @@ func TestAnswersToWhatIsNotAsked(t *testing.T) {
 	try("responses", `{"id":"q2","answer":"yes"}`, "")
 	must(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"team":"a"}}}`)))
 
-	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1)), Question: "Again?"})
+	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(2)), Question: "Again?"})
 	try("responses", `{"id":"retry-1","answer":"yes"}`, "an attempt that failed with decision (Retry or Stop)")
 	try("responses", `{"id":"retry-1","decision":"Deny"}`, "an attempt that failed with decision (Retry or Stop)")
 	try("responses", `{"id":"retry-2","decision":"Retry"}`, "asks nothing under the id retry-2")

@@ -124,7 +124,7 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 		run.Status.Egress = &v1alpha1.EgressStatus{Domains: longDomains(0, 80)}
 		for i := range 10 {
 			run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{
-				Index: int32(i), Cause: v1alpha1.CauseRetry, RecoveryContext: filled(t, c, (statusMost-24<<10)/10),
+				Index: int32(i) + 1, Cause: v1alpha1.CauseRetry, RecoveryContext: filled(t, c, (statusMost-24<<10)/10),
 			})
 		}
 		if b, err := json.Marshal(run.Status); err != nil || len(b) < statusMost*3/4 {

@@ -78,7 +78,7 @@ func TestRunThatIsRejected(t *testing.T) {
 	if m := run.Status.Message; !strings.Contains(m, "is busy: run holder") {
 		t.Errorf("message %q", m)
 	}
-	if f := failureAt(t, run, 0); !f.Retryable || f.Category != v1alpha1.CategoryBudgetExhausted {
+	if f := failureAt(t, run, 1); !f.Retryable || f.Category != v1alpha1.CategoryBudgetExhausted {
 		t.Errorf("failure %+v", f)
 	}
 	if r.pod() != nil {

@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-const approvalQuestion = "a0-s1-c0-approval-12345678"
+const approvalQuestion = "a1-s1-c0-approval-12345678"
 
 var (
 	thisDigest  = "sha256:" + strings.Repeat("a", 64)

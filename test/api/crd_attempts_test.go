@@ -170,15 +170,15 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		Paused:  v1alpha1.PauseStatus{StartTime: &now, DurationSeconds: 12},
 		Archive: &v1alpha1.ArchiveStatus{Key: "ns/run.jsonl", Steps: 3, Head: "sha256:" + strings.Repeat("a", 64)},
 		PendingInputs: v1alpha1.PendingList(&v1alpha1.PendingInput{
-			ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "t", Question: "q", Attempt: new(int32(1)), AskTime: now, ExpirationTime: now,
+			ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "t", Question: "q", Attempt: new(int32(2)), AskTime: now, ExpirationTime: now,
 		}),
 		Result: &v1alpha1.RunResult{Summary: "s", Partial: "p"},
 	}
 	for i := range int32(10) {
 		status.Attempts = append(status.Attempts, v1alpha1.AttemptStatus{
-			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "c", StartTime: &now, CompletionTime: &now,
+			Index: i + 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "c", StartTime: &now, CompletionTime: &now,
 			Failure: &v1alpha1.FailureSummary{
-				Category: v1alpha1.CategoryInfraFailure, Reason: "SandboxLost", Message: "m", LastStepName: "run-a0-s1", Retryable: true,
+				Category: v1alpha1.CategoryInfraFailure, Reason: "SandboxLost", Message: "m", LastStepName: "run-a1-s1", Retryable: true,
 				SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "h",
 			},
 		})
@@ -191,7 +191,7 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		t.Errorf("status as stored (-want +got):\n%s", diff)
 	}
 
-	step := bareStep(ns, "run-a0-s1", func(s *v1alpha1.MotorStepSpec) { s.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: "bash"}} })
+	step := bareStep(ns, "run-a1-s1", func(s *v1alpha1.MotorStepSpec) { s.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: "bash"}} })
 	must(t, strict.Create(ctx, step))
 	want := v1alpha1.MotorStepStatus{
 		Phase:   v1alpha1.StepOutcomeUnknown,
@@ -215,9 +215,11 @@ func TestStatusKeepsEveryField(t *testing.T) {
 	}
 	for field, patch := range map[string]string{
 		"status.pendingInputs[0].kind":    `{"status":{"pendingInputs":[{"id":"q","kind":"Bribe"}]}}`,
-		"status.pendingInputs[0].attempt": `{"status":{"pendingInputs":[{"id":"q","kind":"Retry","attempt":0}]}}`,
-		"status.attempts[0].cause":        `{"status":{"attempts":[{"index":0,"cause":"Luck"}]}}`,
-		"status.attempts":                 `{"status":{"attempts":[{"index":10}]}}`,
+		"status.pendingInputs[0].attempt": `{"status":{"pendingInputs":[{"id":"q","kind":"Retry","attempt":1}]}}`,
+		"status.attempts[0].cause":        `{"status":{"attempts":[{"index":1,"cause":"Luck"}]}}`,
+		"status.attempts[0].index":        `{"status":{"attempts":[{"index":0}]}}`,
+		"status.attempts":                 `{"status":{"attempts":[{"index":11}]}}`,
+		"status.egress.attempt":           `{"status":{"egress":{"attempt":11}}}`,
 	} {
 		o := run.DeepCopy()
 		wantRefused(t, manager.Status().Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch))), field)

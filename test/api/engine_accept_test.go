@@ -69,7 +69,7 @@ func TestEngineAsksBeforeACheck(t *testing.T) {
 		run.Spec.Approval = &v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}
 	})
 	r.startEngineWith("worker-1", callsFinish)
-	asked := r.pendingApproval("a0-s2-c0")
+	asked := r.pendingApproval("a1-s2-c0")
 	if !asked.Action.Check || !strings.Contains(asked.Question, "has the run make the call") || !strings.Contains(asked.Title, "echo sent") {
 		t.Errorf("asked %+v", asked)
 	}

@@ -67,7 +67,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				}
 			})
 			r.startEngine("worker-1", nil)
-			p := r.pendingApproval("a0-s1-c1")
+			p := r.pendingApproval("a1-s1-c1")
 			if _, err := os.Stat(filepath.Join(r.workspace, "after")); err == nil || r.effects() != "" {
 				t.Errorf("the calls did not wait; the side effects are %q", r.effects())
 			}
@@ -77,7 +77,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 			if tt.decision != "" {
 				// Neither is about this call.
 				wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(p.ID, tt.decision, otherDigest)), "argsDigest")
-				must(t, add(r.ctx, admin, r.run, "responses", decision("a0-s1-c1-approval-00000000", v1alpha1.DecisionApproveOnce, p.Action.ArgsDigest)))
+				must(t, add(r.ctx, admin, r.run, "responses", decision("a1-s1-c1-approval-00000000", v1alpha1.DecisionApproveOnce, p.Action.ArgsDigest)))
 				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return askIn(t, s, 0).Outcome != "" })
 				must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(p.ID, tt.decision, p.Action.ArgsDigest), "it is Friday")))
 			}
@@ -122,7 +122,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
 			stop := r.startEngine("worker-1", nil)
-			p := r.pendingApproval("a0-s1-c0")
+			p := r.pendingApproval("a1-s1-c0")
 			stop()
 			r.decideCall(p, v1alpha1.DecisionApproveOnce)
 			r.skipped.Store(int64(tt.away))
@@ -144,7 +144,7 @@ func TestEngineTakesAWaitingRunOver(t *testing.T) {
 		run.Spec.Limits.ApprovalDeadlineSeconds = shortApproval
 	})
 	stop := r.startEngine("worker-1", nil)
-	r.pendingApproval("a0-s1-c0")
+	r.pendingApproval("a1-s1-c0")
 	stop()
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
@@ -157,7 +157,7 @@ func TestEngineTakesAWaitingRunOver(t *testing.T) {
 func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
 	r.startEngine("worker-1", nil)
-	p := r.pendingApproval("a0-s1-c0")
+	p := r.pendingApproval("a1-s1-c0")
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":true}}`))
 	r.decideCall(p, v1alpha1.DecisionApproveOnce)
 	r.skipped.Store(int64(901 * time.Second))
@@ -188,7 +188,7 @@ func TestEngineKilledAroundAnApproval(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %s after it is decided", d, point), func(t *testing.T) {
 				r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
 				stop := r.startEngine("worker-1", nil)
-				p := r.pendingApproval("a0-s1-c0")
+				p := r.pendingApproval("a1-s1-c0")
 				stop()
 				r.decideCall(p, d)
 				r.giveTo("worker-2", 2)
@@ -204,7 +204,7 @@ func TestEngineKilledAroundAnApproval(t *testing.T) {
 // wantDecided decides about the call when it is asked.
 func (r *engineRig) wantDecided(d v1alpha1.Decision) {
 	r.t.Helper()
-	r.decideCall(r.pendingApproval("a0-s1-c0"), d)
+	r.decideCall(r.pendingApproval("a1-s1-c0"), d)
 	r.wantDecision(d)
 }
 
@@ -226,7 +226,7 @@ func TestEngineAsksAgain(t *testing.T) {
 	t.Run("for what is made again", func(t *testing.T) {
 		r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}}, gates)
 		r.startEngine("worker-1", nil)
-		r.decideCall(r.pendingApproval("a0-s1-c0"), v1alpha1.DecisionApproveOnce)
+		r.decideCall(r.pendingApproval("a1-s1-c0"), v1alpha1.DecisionApproveOnce)
 		r.crashSandbox()
 		lost := r.pending()
 		for lost.Kind == v1alpha1.InputApproval {
@@ -234,7 +234,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		}
 		decideUnknown(r.ctx, t, r.run, lost.ID, v1alpha1.DecisionRetry)
 		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Asks) == 3 })
-		r.decideCall(r.pendingApproval("a0-s1-c0-r1"), v1alpha1.DecisionDeny)
+		r.decideCall(r.pendingApproval("a1-s1-c0-r1"), v1alpha1.DecisionDeny)
 		st := r.ended(1)[0].Status
 		if resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeSkipped || r.effects() != "effect\n" || len(st.Asks) != 3 {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
@@ -245,10 +245,10 @@ func TestEngineAsksAgain(t *testing.T) {
 			says("", call("bash", gated)), says("", call("bash", `{"command":"echo another >> effects"}`)), says("done"),
 		}}, gates)
 		r.startEngine("worker-1", nil)
-		first := r.pendingApproval("a0-s1-c0")
+		first := r.pendingApproval("a1-s1-c0")
 		r.decideCall(first, v1alpha1.DecisionApproveOnce)
 		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[1].Status.Asks) == 1 })
-		second := r.pendingApproval("a0-s2-c0")
+		second := r.pendingApproval("a1-s2-c0")
 		wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(second.ID, v1alpha1.DecisionApproveOnce, first.Action.ArgsDigest)), "argsDigest")
 		r.decideCall(second, v1alpha1.DecisionDeny)
 		if st := r.ended(2)[1].Status; resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeApprovalDenied || r.effects() != "effect\n" {
@@ -267,7 +267,7 @@ func TestEngineAsksForTheModel(t *testing.T) {
 					call("bash", `{"command":"touch after"}`)), says("done"),
 			}}, gates)
 			r.startEngine("worker-1", nil)
-			p := r.pendingApproval("a0-s1-c0")
+			p := r.pendingApproval("a1-s1-c0")
 			if p.Title != "Approve Delete it all?" || p.Action.Reason != "the model is in doubt: the task does not say" {
 				t.Errorf("it asks %+v", p)
 			}
@@ -313,15 +313,15 @@ func TestEngineDoesNothingTwice(t *testing.T) {
 	}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 3 })
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
-	if res := resultAt(t, steps, 1, 0); res.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(res.Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
+	if res := resultAt(t, steps, 1, 0); res.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(res.Output, toolapi.AlreadyDoneText("a1-s1-c0")) {
 		t.Errorf("the second call: %+v", res)
 	}
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseRetry, RecoveryContext: "the attempt before failed"})
+		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseRetry, RecoveryContext: "the attempt before failed"})
 	})
-	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })
+	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 2 })
 	for _, s := range steps {
-		if s.Spec.Attempt == 1 && s.Spec.Index == 1 && !strings.HasPrefix(resultIn(t, s.Status.Results, 0).Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
+		if s.Spec.Attempt == 2 && s.Spec.Index == 1 && !strings.HasPrefix(resultIn(t, s.Status.Results, 0).Output, toolapi.AlreadyDoneText("a1-s1-c0")) {
 			t.Errorf("the call of the next attempt: %+v", resultIn(t, s.Status.Results, 0))
 		}
 	}

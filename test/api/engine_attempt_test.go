@@ -52,14 +52,14 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 
 	// Nobody has decided about another attempt yet.
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1))})
+		st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(2))})
 	})
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.PendingInputs = nil
-		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseRetry, RecoveryContext: "Read the file."})
+		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseRetry, RecoveryContext: "Read the file."})
 	})
-	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })
-	if len(steps) != 7 || steps[5].Name != "run-a1-s1" || !steps[6].Spec.Final {
+	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 2 })
+	if len(steps) != 7 || steps[5].Name != "run-a2-s1" || !steps[6].Spec.Final {
 		t.Fatalf("the journal has %d steps", len(steps))
 	}
 	if got := resultAt(t, steps, 5, 0).Output; strings.Count(got, "a line") != 3 {
@@ -83,12 +83,12 @@ func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
 	l.UseSandbox(v1alpha1.StepSandbox{PodUID: "lost", ServerKey: "sha256:lost", IsolationTries: 3})
 	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
+		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
 	})
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
 	first := steps[1]
-	if sb := first.Spec.Sandbox; first.Name != "run-a1-s1" || sb == nil || sb.PodUID != r.podUID || sb.ServerKey == "sha256:lost" || sb.IsolationTries < 3 {
+	if sb := first.Spec.Sandbox; first.Name != "run-a2-s1" || sb == nil || sb.PodUID != r.podUID || sb.ServerKey == "sha256:lost" || sb.IsolationTries < 3 {
 		t.Errorf("step %s names the sandbox %+v", first.Name, first.Spec.Sandbox)
 	}
 	if got := resultIn(t, first.Status.Results, 0).Output; !strings.Contains(got, "from the spec") {

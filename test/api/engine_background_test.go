@@ -65,10 +65,10 @@ func TestEngineTellsOfAProgramThatWasLost(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	steps := r.ended(3)
 	p := steps[0].Status.Background
-	if len(p) != 1 || p[0].State != v1alpha1.ProgramLost || p[0].CallID != "a0-s1-c0" || p[0].FoundIn != 2 || p[0].CompletionTime != nil {
+	if len(p) != 1 || p[0].State != v1alpha1.ProgramLost || p[0].CallID != "a1-s1-c0" || p[0].FoundIn != 2 || p[0].CompletionTime != nil {
 		t.Errorf("the record of the program is %+v", p)
 	}
-	if strings.Contains(told[1], "does not run any more") || !strings.Contains(told[2], "what call a0-s1-c0 left in the background does not run any more: it is lost") {
+	if strings.Contains(told[1], "does not run any more") || !strings.Contains(told[2], "what call a1-s1-c0 left in the background does not run any more: it is lost") {
 		t.Errorf("the model was told %q", told)
 	}
 }
@@ -87,7 +87,7 @@ func TestEngineTellsOfAProgramThatWasLostWhileItWaited(t *testing.T) {
 	r := newEngineRig(t, model)
 	r.startEngine("worker-1", nil)
 	pending := r.pending()
-	if p := r.programIn(0, v1alpha1.ProgramRunning); p.Execution != "a0-s1-c0" || p.StartTime.IsZero() {
+	if p := r.programIn(0, v1alpha1.ProgramRunning); p.Execution != "a1-s1-c0" || p.StartTime.IsZero() {
 		t.Errorf("%+v", p)
 	}
 	if len(r.ticks()) == 0 {

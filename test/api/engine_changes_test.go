@@ -207,9 +207,9 @@ func TestEngineKeepsChangesOfAllAttempts(t *testing.T) {
 		t.Errorf("the first attempt leaves %q", got)
 	}
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseRetry, RecoveryContext: "Go on."})
+		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseRetry, RecoveryContext: "Go on."})
 	})
-	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })
+	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 2 })
 	if got := r.changes(steps[len(steps)-1].Status.Artifacts, given, "a.txt"); got["a.txt"] != "one\ntwo\nthree\n" {
 		t.Errorf("the second attempt leaves %q", got)
 	}

@@ -42,8 +42,8 @@ func TestEngineGoesOnWhenTheDomainIsGranted(t *testing.T) {
 			r.decide(asked.ID, decision)
 			// The proxy does not know yet: a loop that went on would answer the request by now.
 			never(r, 700*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Results) > 0 })
-			r.writeGrant(r.grantOf(0))
-			r.showEgress(proxy.address, 0, "example.org")
+			r.writeGrant(r.grantOf(1))
+			r.showEgress(proxy.address, 1, "example.org")
 			steps := r.ended(2)
 			if res := resultAt(t, steps, 0, 0); !res.OK || !strings.Contains(res.Output, "example.org") {
 				t.Errorf("the request's result is %+v", res)
@@ -82,8 +82,8 @@ func TestEngineAsksNobodyInVain(t *testing.T) {
 	}
 	must(t, admin.Create(r.ctx, cortex))
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "*.example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "*.example.org")
 	r.startEgressEngine("worker-1")
 	res := r.ended(1)[0].Status.Results
 	if !res[0].OK || res[1].ErrorCode != toolapi.CodeDomainNotAllowed || res[2].ErrorCode != toolapi.CodeInvalidArguments {
@@ -115,8 +115,8 @@ func TestEngineAllowOnceIsForOneCall(t *testing.T) {
 	proxy := newStubProxy(r)
 	r.startEgressEngine("worker-1")
 	r.decide(r.pending().ID, v1alpha1.DecisionAllowOnce)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "example.org")
 	r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[1].Status.Results) == 1 })
 	if p := r.programIn(0, v1alpha1.ProgramStopped); p.Reason != toolapi.StoppedWayOut || len(r.ticks()) > 0 {
 		t.Errorf("what ran in the background before: %+v, and %q run", p, r.ticks())
@@ -125,7 +125,7 @@ func TestEngineAllowOnceIsForOneCall(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.workspace, "second")); err == nil {
 		t.Error("the second call was made while the proxy let it out")
 	}
-	r.showEgress(proxy.address, 0)
+	r.showEgress(proxy.address, 1)
 	if res := r.ended(3)[1].Status.Results; len(res) != 2 || !res[1].OK {
 		t.Errorf("the results are %+v", res)
 	}
@@ -147,8 +147,8 @@ func TestEngineFirstWayOutIsNotForTheBackground(t *testing.T) {
 			}}, mayAsk, mayReach(tt.before...))
 			proxy := newStubProxy(r)
 			show := func(domains ...v1alpha1.Domain) {
-				r.writeGrant(r.grantOf(0))
-				r.showEgress(proxy.address, 0, domains...)
+				r.writeGrant(r.grantOf(1))
+				r.showEgress(proxy.address, 1, domains...)
 			}
 			if len(tt.before) > 0 {
 				show(tt.before...)

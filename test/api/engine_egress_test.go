@@ -33,8 +33,8 @@ func TestEngineOpensTheWayBeforeTheFirstCall(t *testing.T) {
 	}}, mayReach("example.org"))
 	proxy := newStubProxy(r)
 	proxy.closed.Store(true)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "example.org")
 	log, _ := r.startEgressEngine("worker-1")
 	// The way is closed for longer than one start of the loop waits.
 	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -48,11 +48,11 @@ func TestEngineOpensTheWayBeforeTheFirstCall(t *testing.T) {
 	if steps[0].Status.OK != "1/1" {
 		t.Errorf("the first step is %+v", steps[0].Status)
 	}
-	want := "http://motor:" + r.token(0) + "@" + proxy.address
+	want := "http://motor:" + r.token(1) + "@" + proxy.address
 	if got, err := os.ReadFile(filepath.Join(r.workspace, "proxy")); err != nil || string(got) != want {
 		t.Errorf("the tool was not told of the proxy (%v)", err)
 	}
-	if strings.Contains(log.String(), r.token(0)) {
+	if strings.Contains(log.String(), r.token(1)) {
 		t.Error("the log has the token")
 	}
 }
@@ -60,8 +60,8 @@ func TestEngineOpensTheWayBeforeTheFirstCall(t *testing.T) {
 func TestEngineWaitsForTheGrantOfThisAttempt(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, mayReach("example.org"))
 	proxy := newStubProxy(r)
-	r.showEgress(proxy.address, 0, "example.org")
-	other := r.grantOf(0)
+	r.showEgress(proxy.address, 1, "example.org")
+	other := r.grantOf(1)
 	other.PodUID = "another"
 	r.writeGrant(other)
 	log, _ := r.startEgressEngine("worker-1")
@@ -71,21 +71,21 @@ func TestEngineWaitsForTheGrantOfThisAttempt(t *testing.T) {
 		}))
 	}
 	tried(1)
-	r.writeGrant(r.grantOf(1))
+	r.writeGrant(r.grantOf(2))
 	tried(2)
 	if asked := r.model.asked.Load(); asked != 0 {
 		t.Errorf("the model was asked %d times in vain", asked)
 	}
-	r.writeGrant(r.grantOf(0))
+	r.writeGrant(r.grantOf(1))
 	r.steps(journalEnded)
-	if got := proxy.shown(); !slices.Equal(got, []string{r.token(0)}) {
+	if got := proxy.shown(); !slices.Equal(got, []string{r.token(1)}) {
 		t.Errorf("%d tokens were shown", len(got))
 	}
 }
 
 func TestEngineGivesUpWithoutAGrant(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, mayReach("example.org"))
-	r.showEgress("127.0.0.1:1", 0, "example.org")
+	r.showEgress("127.0.0.1:1", 1, "example.org")
 	log, _ := r.startEgressEngine("worker-1", holdsItsLease)
 	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
 		return strings.Contains(log.String(), "was not told of it yet"), nil
@@ -103,21 +103,21 @@ func TestEngineShowsTheTokenOfTheRetry(t *testing.T) {
 		retry:   []motorloop.Answer{says("", call("bash", `{"command":"printf %s \"$https_proxy\" > proxy"}`)), says("done")},
 	}, mayReach("example.org"), func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 1 })
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "example.org")
 	r.startEgressEngine("worker-1")
 	r.steps(journalEnded)
 
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseRetry, RecoveryContext: "it failed"})
+		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseRetry, RecoveryContext: "it failed"})
 	})
-	r.writeGrant(r.grantOf(1))
-	r.showEgress(proxy.address, 1, "example.org")
-	r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })
-	if got := proxy.shown(); !slices.Equal(got, []string{r.token(0), r.token(1)}) {
+	r.writeGrant(r.grantOf(2))
+	r.showEgress(proxy.address, 2, "example.org")
+	r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 2 })
+	if got := proxy.shown(); !slices.Equal(got, []string{r.token(1), r.token(2)}) {
 		t.Errorf("%d tokens were shown, or others", len(got))
 	}
-	want := "http://motor:" + r.token(1) + "@" + proxy.address
+	want := "http://motor:" + r.token(2) + "@" + proxy.address
 	if got, err := os.ReadFile(filepath.Join(r.workspace, "proxy")); err != nil || string(got) != want {
 		t.Errorf("the retry was not given its own token (%v)", err)
 	}
@@ -137,8 +137,8 @@ func TestEngineTellsARestartedToolServerOfTheWay(t *testing.T) {
 		}
 	}}, mayReach("example.org"))
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "example.org")
 	r.startEgressEngine("worker-1")
 	r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 && s[0].Status.OK == "1/1" })
 	// Between two calls, so that no call of unknown outcome gives it away.
@@ -253,10 +253,10 @@ func TestEngineResolvesCredentials(t *testing.T) {
 		}
 	})
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0,
+	r.writeGrant(r.grantOf(1,
 		egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte("sk-0123456789abcdef"))},
 		egressgrant.Credential{Name: "db_password", Value: secret.New([]byte(exposed))}))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.showEgress(proxy.address, 1, "example.org")
 	r.startEgressEngine("worker-1")
 	steps := r.ended(1)
 	want := r.handle("api_key") + " " + exposed + " <credential:other>\n"

@@ -66,8 +66,8 @@ func installRig(t *testing.T) *engineRig {
 	must(t, manager.Create(r.ctx, r.run))
 	r.giveTo("worker-1", 1)
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "npm.example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "npm.example.org")
 	return r
 }
 
@@ -111,10 +111,10 @@ func TestEngineInstallsPackages(t *testing.T) {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 	env, err := os.ReadFile(filepath.Join(r.path, "environment"))
-	if err != nil || !strings.Contains(string(env), "HTTPS_PROXY=http://127.0.0.1:") || strings.Contains(string(env), r.token(0)) {
+	if err != nil || !strings.Contains(string(env), "HTTPS_PROXY=http://127.0.0.1:") || strings.Contains(string(env), r.token(1)) {
 		t.Errorf("npm was not told of the relay, or of the token (%v)", err)
 	}
-	if strings.Contains(log.String(), r.token(0)) {
+	if strings.Contains(log.String(), r.token(1)) {
 		t.Error("the log has the token")
 	}
 }

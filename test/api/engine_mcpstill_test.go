@@ -52,7 +52,7 @@ func TestEngineEndsProgramsOfMCPServersOfARunThatStandsStill(t *testing.T) {
 		"waits for a retry": {
 			func(r *engineRig, _ *v1alpha1.PendingInput) {
 				r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-					st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1)), AskTime: metav1.Now()})
+					st.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(2)), AskTime: metav1.Now()})
 				})
 			},
 			func(r *engineRig, asked *v1alpha1.PendingInput) {

@@ -101,7 +101,7 @@ func TestEngineRunsCode(t *testing.T) {
 			if proved := step.Spec.Sandbox != nil && step.Spec.Sandbox.IsolationTries >= 3; proved == blocked {
 				t.Errorf("the step names the sandbox %+v", step.Spec.Sandbox)
 			}
-			if c := step.Spec.ToolCalls; len(c) != 1 || c[0].ID != "a0-s1-c0" || step.Spec.Tools != "oneshot" || step.Spec.Model != "" {
+			if c := step.Spec.ToolCalls; len(c) != 1 || c[0].ID != "a1-s1-c0" || step.Spec.Tools != "oneshot" || step.Spec.Model != "" {
 				t.Errorf("the step is %+v", step.Spec)
 			}
 		})
@@ -159,8 +159,8 @@ func TestEngineRunsCodeWithANetworkOnce(t *testing.T) {
 	const source = "require('node:https'); const end = Date.now() + 1000; while (Date.now() < end) {}; return 42"
 	r := newEngineRig(t, &stubModel{}, oneshot("javascript", source, 30_000), mayReach("example.org"))
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "example.org")
 	dispatched := make(chan struct{})
 	r.startEgressEngine("worker-1", func(e *engine.Engine) {
 		var once sync.Once

@@ -52,7 +52,7 @@ func TestEngineGivesUpASandboxOfAnotherTime(t *testing.T) {
 	steps := r.ended(2)
 	r.wantGivenUp(steps)
 	unknown := runpolicy.ReadJournal(r.run, steps).Unknown
-	if len(unknown) != 1 || unknown[0].ID != motorloop.CallID(0, 1, 0) || !unknown[0].InFlight {
+	if len(unknown) != 1 || unknown[0].ID != motorloop.CallID(1, 1, 0) || !unknown[0].InFlight {
 		t.Errorf("the calls of unknown outcome are %+v", unknown)
 	}
 }

@@ -151,7 +151,7 @@ func TestEngineGoesOnFromTheStepOfAFrozenHolder(t *testing.T) {
 	})
 	r.await(reached)
 	must(t, old.Append(r.ctx, turn(1, "the first one's", `bash:{"command":"echo first >> effects"}`)))
-	_, err = oldTools.Call(r.ctx, toolapi.Call{ID: motorloop.CallID(0, 1, 0), Tool: "bash", Arguments: []byte(`{"command":"echo first >> effects"}`)})
+	_, err = oldTools.Call(r.ctx, toolapi.Call{ID: motorloop.CallID(1, 1, 0), Tool: "bash", Arguments: []byte(`{"command":"echo first >> effects"}`)})
 	if !errors.Is(err, toolclient.ErrStaleEpoch) {
 		t.Errorf("the sandbox's answer to the former holder: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestEngineGoesOnFromTheStepOfAFrozenHolder(t *testing.T) {
 		t.Errorf("the epochs are %d and %d", steps[0].Spec.Epoch, steps[1].Spec.Epoch)
 	}
 	// What the former one could still write counts for nothing.
-	if _, err := journal.Load(r.ctx, manager, manager, r.run, 0, claim1, time.Now); !errors.Is(err, motorloop.ErrStale) {
+	if _, err := journal.Load(r.ctx, manager, manager, r.run, 1, claim1, time.Now); !errors.Is(err, motorloop.ErrStale) {
 		t.Errorf("the former holder loads the journal: %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestEngineKeepsARunUnderANewEpoch(t *testing.T) {
 	r.giveTo("worker-1", 2)
 	old := r.oldClient(1)
 	r.waitFor(func() bool {
-		_, err := old.State(r.ctx, motorloop.CallID(0, 1, 0))
+		_, err := old.State(r.ctx, motorloop.CallID(1, 1, 0))
 		return errors.Is(err, toolclient.ErrStaleEpoch)
 	})
 	must(t, os.WriteFile(filepath.Join(r.workspace, "go-on"), nil, 0o600))

@@ -185,7 +185,7 @@ func (r *engineRig) giveTo(worker string, epoch int64) {
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Execution.Worker, st.Execution.Epoch = worker, epoch
 		if len(st.Attempts) == 0 {
-			st.Attempts = []v1alpha1.AttemptStatus{{Index: 0, Cause: v1alpha1.CauseFirst}}
+			st.Attempts = []v1alpha1.AttemptStatus{{Index: 1, Cause: v1alpha1.CauseFirst}}
 		}
 		st.Sandbox = &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: r.podUID, PodIP: r.ip}
 		st.Conditions = []metav1.Condition{{

@@ -75,14 +75,14 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	key := func(v string) egressgrant.Credential {
 		return egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte(v))}
 	}
-	model := &hearing{third: func() { r.writeGrant(r.grantOf(0, key(rotated))) }, Model: &stubModel{answers: []motorloop.Answer{
+	model := &hearing{third: func() { r.writeGrant(r.grantOf(1, key(rotated))) }, Model: &stubModel{answers: []motorloop.Answer{
 		{Model: value, Content: printAll, Calls: []motorloop.Call{call("bash", string(arguments)), call(value, value)}},
 		says("", call("ask_user", `{"question":"Is it `+value+`?"}`)),
 		{Content: strings.Join(forms, ","), Calls: []motorloop.Call{call("read", `{"path":"`+value+`"}`), call("bash", printRotated)}},
 	}}}
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0, key(value)))
-	r.showEgress(proxy.address, 0, "example.org")
+	r.writeGrant(r.grantOf(1, key(value)))
+	r.showEgress(proxy.address, 1, "example.org")
 	log, stop := r.startEgressEngine("worker-1", func(e *engine.Engine) {
 		e.Models.Default.APIKey = secret.New(modelKey)
 		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return model, nil }
@@ -94,7 +94,7 @@ func TestEngineShowsNoSecret(t *testing.T) {
 
 	stored, err := json.Marshal(steps)
 	must(t, err)
-	for i, form := range append(forms, rotated, r.token(0), r.handle("api_key")) {
+	for i, form := range append(forms, rotated, r.token(1), r.handle("api_key")) {
 		for where, text := range map[string]string{"journal": string(stored), "log": log.String(), "requests": model.requests.String()} {
 			if strings.Contains(text, form) {
 				t.Errorf("form %d is in the %s", i, where)
@@ -125,8 +125,8 @@ const saveToken = `{"name":"site_token","path":"token","hosts":["api.example.org
 func newSavingRig(t *testing.T, arguments string, change ...func(*v1alpha1.MotorRun)) *engineRig {
 	r := newEngineRig(t, &stubModel{answers: saves(arguments)}, append(change, mayReach("*.example.org"))...)
 	proxy := newStubProxy(r)
-	r.writeGrant(r.grantOf(0))
-	r.showEgress(proxy.address, 0, "*.example.org")
+	r.writeGrant(r.grantOf(1))
+	r.showEgress(proxy.address, 1, "*.example.org")
 	return r
 }
 
@@ -213,7 +213,7 @@ func TestEngineSavesNoOther(t *testing.T) {
 				}}
 			})
 			r.model.answers[0].Calls = append(r.model.answers[0].Calls, call("bash", `{"command":"printf 'Bearer %s\\n' \"$API_KEY\" > handle"}`))
-			r.writeGrant(r.grantOf(0, egressgrant.Credential{
+			r.writeGrant(r.grantOf(1, egressgrant.Credential{
 				Name: "api_key", Hosts: []string{"api.example.org"}, Slot: "Bearer", Value: secret.New([]byte("sk-0123456789")),
 			}))
 			r.startEgressEngine("worker-1")
@@ -248,7 +248,7 @@ func TestEngineSavesAgainAfterACrash(t *testing.T) {
 	stop()
 	broken.Store(false)
 	r.giveTo("worker-2", 2)
-	r.writeGrant(r.grantOf(0))
+	r.writeGrant(r.grantOf(1))
 	r.startEgressEngine("worker-2")
 	steps := r.ended(3)
 	if res := resultAt(t, steps, 1, 0); !res.OK {

@@ -116,7 +116,7 @@ func TestEngineHasTheSameSkillInAnotherSandbox(t *testing.T) {
 	l.UseSandbox(v1alpha1.StepSandbox{PodUID: "lost", ServerKey: "sha256:lost", IsolationTries: 3})
 	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
-		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
+		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
 	})
 	must(t, admin.Delete(r.ctx, &v1alpha1.Skill{ObjectMeta: meta(r.run.Namespace, "mail")}))
 	r.startEngine("worker-1", nil)

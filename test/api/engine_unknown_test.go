@@ -78,7 +78,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 				r.crashSandbox()
 			}
 			pending := r.pending()
-			if pending.Kind != v1alpha1.InputOutcomeUnknown || !strings.HasPrefix(pending.ID, "a0-s1-c0-") {
+			if pending.Kind != v1alpha1.InputOutcomeUnknown || !strings.HasPrefix(pending.ID, "a1-s1-c0-") {
 				t.Fatalf("it asks %+v", pending)
 			}
 			if _, err := os.Stat(filepath.Join(r.workspace, "after")); err == nil {
@@ -94,7 +94,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 			if r.effects() != tt.effects {
 				t.Errorf("the side effects are %q", r.effects())
 			}
-			if first.Phase != v1alpha1.StepSettled || len(first.Unknown) != 1 || first.Unknown[0].Execution != "a0-s1-c0" || !resultIn(t, first.Results, 1).OK {
+			if first.Phase != v1alpha1.StepSettled || len(first.Unknown) != 1 || first.Unknown[0].Execution != "a1-s1-c0" || !resultIn(t, first.Results, 1).OK {
 				t.Errorf("the step's status is %+v", first)
 			}
 			if asked := r.model.asked.Load(); asked != 2 {
@@ -172,7 +172,7 @@ func TestEngineReadsAgain(t *testing.T) {
 	sum := sha256.Sum256(what)
 	ledger, err := os.OpenFile(filepath.Join(r.state, "ledger"), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
-	_, err = fmt.Fprintf(ledger, `{"kind":"started","id":"a0-s1-c0","digest":"sha256:%s","epoch":1,"time":"2026-01-01T00:00:00Z"}`+"\n", hex.EncodeToString(sum[:]))
+	_, err = fmt.Fprintf(ledger, `{"kind":"started","id":"a1-s1-c0","digest":"sha256:%s","epoch":1,"time":"2026-01-01T00:00:00Z"}`+"\n", hex.EncodeToString(sum[:]))
 	must(t, err)
 	must(t, ledger.Close())
 	r.restartSandbox()

@@ -20,7 +20,7 @@ func TestSettleKeepsTheFirstDecision(t *testing.T) {
 	a, b := loadLog(ctx, t, manager, run, claim1), loadLog(ctx, t, manager, run, claim1)
 	at := time.Now().Truncate(time.Second)
 	request := motorloop.Ask{
-		ID: "a", Kind: motorloop.AskApproval, Execution: "a0-s1-c0", CallID: "a0-s1-c0", Digest: "sha256:0", AskedAt: at, ExpiresAt: at.Add(time.Hour), OnTimeout: motorloop.OnTimeoutDeny,
+		ID: "a", Kind: motorloop.AskApproval, Execution: "a1-s1-c0", CallID: "a1-s1-c0", Digest: "sha256:0", AskedAt: at, ExpiresAt: at.Add(time.Hour), OnTimeout: motorloop.OnTimeoutDeny,
 	}
 
 	turnA, turnB := a.Turns()[0], b.Turns()[0]

@@ -34,28 +34,28 @@ func TestJournalOfAttempts(t *testing.T) {
 	load := func(attempt int32, claim journal.Claim) (*journal.Log, error) {
 		return journal.Load(ctx, manager, manager, run, attempt, claim, time.Now)
 	}
-	first, err := load(0, claim1)
+	first, err := load(1, claim1)
 	must(t, err)
 	first.UseSandbox(v1alpha1.StepSandbox{PodUID: "pod-1", ServerKey: "sha256:key", IsolationTries: 3})
 	must(t, first.Append(ctx, turn(1, "", "bash:{}")))
 	must(t, first.End(ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: "Why"}, motorloop.Outcome{}))
 
-	second, err := load(1, claim1)
+	second, err := load(2, claim1)
 	must(t, err)
-	if second.Ended() || len(second.Turns()) != 0 || len(second.Steps()) != 0 || second.Attempt() != 1 {
+	if second.Ended() || len(second.Turns()) != 0 || len(second.Steps()) != 0 || second.Attempt() != 2 {
 		t.Errorf("the second attempt begins with %d turns, ended %t", len(second.Turns()), second.Ended())
 	}
 	if !equality.Semantic.DeepEqual(second.Sandbox(), first.Sandbox()) {
 		t.Errorf("the second attempt begins in the sandbox %+v", second.Sandbox())
 	}
 	second.UseSandbox(v1alpha1.StepSandbox{PodUID: "pod-2"})
-	must(t, second.Append(ctx, attemptTurn(1, 1, "bash:{}")))
-	if name := second.Steps()[0].Name; name != "run-a1-s1" {
+	must(t, second.Append(ctx, attemptTurn(2, 1, "bash:{}")))
+	if name := second.Steps()[0].Name; name != "run-a2-s1" {
 		t.Errorf("its first step is %s", name)
 	}
-	second, err = load(1, claim1)
+	second, err = load(2, claim1)
 	must(t, err)
-	if all := second.AllSteps(); len(all) != 3 || all[0].Name != "run-a0-s1" || all[2].Name != "run-a1-s1" || len(second.Turns()) != 1 {
+	if all := second.AllSteps(); len(all) != 3 || all[0].Name != "run-a1-s1" || all[2].Name != "run-a2-s1" || len(second.Turns()) != 1 {
 		t.Errorf("%d steps, %d of them turns of the second attempt", len(all), len(second.Turns()))
 	}
 	if second.Sandbox().PodUID != "pod-2" {
@@ -63,16 +63,16 @@ func TestJournalOfAttempts(t *testing.T) {
 	}
 
 	// The first attempt is over for good, and so is every claim before the last.
-	if _, err := load(0, claim1); !errors.Is(err, motorloop.ErrStale) {
+	if _, err := load(1, claim1); !errors.Is(err, motorloop.ErrStale) {
 		t.Errorf("the first attempt again: %v", err)
 	}
-	later, err := load(1, journal.Claim{Epoch: 2, Worker: "worker-2"})
+	later, err := load(2, journal.Claim{Epoch: 2, Worker: "worker-2"})
 	must(t, err)
-	must(t, later.Append(ctx, attemptTurn(1, 2, "bash:{}")))
-	if _, err := load(1, claim1); !errors.Is(err, motorloop.ErrStale) {
+	must(t, later.Append(ctx, attemptTurn(2, 2, "bash:{}")))
+	if _, err := load(2, claim1); !errors.Is(err, motorloop.ErrStale) {
 		t.Errorf("an earlier claim: %v", err)
 	}
-	if _, err := load(2, claim1); !errors.Is(err, motorloop.ErrStale) {
+	if _, err := load(3, claim1); !errors.Is(err, motorloop.ErrStale) {
 		t.Errorf("an earlier claim on a later attempt: %v", err)
 	}
 }

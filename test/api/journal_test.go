@@ -23,7 +23,7 @@ var claim1 = journal.Claim{Epoch: 1, Worker: "worker-1"}
 
 func loadLog(ctx context.Context, t *testing.T, c client.Client, run *v1alpha1.MotorRun, claim journal.Claim) *journal.Log {
 	t.Helper()
-	l, err := journal.Load(ctx, c, manager, run, 0, claim, time.Now)
+	l, err := journal.Load(ctx, c, manager, run, 1, claim, time.Now)
 	must(t, err)
 	return l
 }
@@ -33,7 +33,7 @@ func TestJournalRoundTrip(t *testing.T) {
 	hard := strings.Repeat("\"quoted\\ \x01\x1f <&> 漢字 \u2028\n", toolapi.MaxOutputBytes/30)
 	biggest := turn(1, strings.Repeat("c", 64<<10))
 	for i := range 8 {
-		id := motorloop.CallID(0, 1, i)
+		id := motorloop.CallID(1, 1, i)
 		biggest.Calls = append(biggest.Calls, motorloop.Call{
 			ID: id, ModelID: strings.Repeat("m", 256-len(id)) + id, Tool: strings.Repeat("t", 64), Arguments: strings.Repeat("\\\"", 8<<10),
 		})
@@ -76,7 +76,7 @@ func TestJournalRoundTrip(t *testing.T) {
 				t.Errorf("Ended is %t, the turn's Closes %t", got.Ended(), want.Closes)
 			}
 			step := got.Steps()[0]
-			if step.Name != "run-a0-s1" || step.Spec.Epoch != 1 || step.Spec.Worker != "worker-1" || step.Labels[v1alpha1.LabelRun] != "run" {
+			if step.Name != "run-a1-s1" || step.Spec.Epoch != 1 || step.Spec.Worker != "worker-1" || step.Labels[v1alpha1.LabelRun] != "run" {
 				t.Errorf("step is %s, spec %d %s, labels %v", step.Name, step.Spec.Epoch, step.Spec.Worker, step.Labels)
 			}
 			if step.Status.Phase != v1alpha1.StepSettled {
@@ -251,7 +251,7 @@ func TestJournalOfAnEarlierRunOfThatName(t *testing.T) {
 	run := createRun(ctx, t, ns)
 	l := loadLog(ctx, t, manager, run, claim1)
 	must(t, straggler.Append(ctx, turn(1, "", "bash:{}")))
-	if _, err := journal.Load(ctx, manager, manager, run, 0, claim1, time.Now); !errors.Is(err, journal.ErrNotYetGone) {
+	if _, err := journal.Load(ctx, manager, manager, run, 1, claim1, time.Now); !errors.Is(err, journal.ErrNotYetGone) {
 		t.Fatalf("load gives %v, want ErrNotYetGone", err)
 	}
 	if err := l.Append(ctx, turn(1, "", "bash:{}")); !errors.Is(err, journal.ErrNotYetGone) {
@@ -282,12 +282,12 @@ func TestJournalStepThatIsNotTaken(t *testing.T) {
 	l := loadLog(ctx, t, manager, createRun(ctx, t, newNamespace(ctx, t)), claim1)
 	long := turn(1, "", "bash:{}")
 	long.PromptDigest = strings.Repeat("x", 1000)
-	wantInternalError(t, l.Append(ctx, long), "run-a0-s1", "promptDigest")
+	wantInternalError(t, l.Append(ctx, long), "run-a1-s1", "promptDigest")
 	turn1 := turn(1, "", "bash:{}")
 	must(t, l.Append(ctx, turn1))
 	turn1.Results[0] = okResult("", 1)
 	turn1.Results[0].OutputFile = strings.Repeat("x", 2000)
-	f := wantInternalError(t, l.Settle(ctx, turn1), "run-a0-s1", "outputFile")
+	f := wantInternalError(t, l.Settle(ctx, turn1), "run-a1-s1", "outputFile")
 	must(t, l.End(ctx, f, motorloop.Outcome{}))
 }
 
@@ -303,11 +303,11 @@ func TestJournalWithAGapIsRefused(t *testing.T) {
 		t.Error("step 5 was appended after step 3")
 	}
 	must(t, admin.Delete(ctx, &l.Steps()[1]))
-	gap, err := journal.Load(ctx, manager, manager, run, 0, claim1, time.Now)
-	f := wantInternalError(t, err, "run-a0-s2", "deleted")
+	gap, err := journal.Load(ctx, manager, manager, run, 1, claim1, time.Now)
+	f := wantInternalError(t, err, "run-a1-s2", "deleted")
 	must(t, gap.End(ctx, f, motorloop.Outcome{}))
 	got := loadLog(ctx, t, manager, run, claim1)
-	if last := got.Steps()[2]; !got.Ended() || last.Name != "run-a0-s4" || last.Spec.Outcome == nil {
+	if last := got.Steps()[2]; !got.Ended() || last.Name != "run-a1-s4" || last.Spec.Outcome == nil {
 		t.Errorf("ended %t with %s", got.Ended(), last.Name)
 	}
 }

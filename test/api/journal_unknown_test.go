@@ -31,18 +31,18 @@ func TestSettleKeepsUnknownExecutions(t *testing.T) {
 		}
 	}
 	turnA, turnB := a.Turns()[0], b.Turns()[0]
-	turnA.Unknown = []motorloop.Unknown{unknown("a0-s1-c0", "a0-s1-c0", begin, motorloop.UnknownPerson)}
+	turnA.Unknown = []motorloop.Unknown{unknown("a1-s1-c0", "a1-s1-c0", begin, motorloop.UnknownPerson)}
 	must(t, a.Settle(ctx, turnA))
 	phase(v1alpha1.StepOutcomeUnknown)
 	// Another loop found the same, later, and one thing more.
 	turnB.Unknown = []motorloop.Unknown{
-		unknown("a0-s1-c0", "a0-s1-c0", begin.Add(time.Minute), motorloop.UnknownModel),
-		unknown("a0-s1-c1", "a0-s1-c1", begin.Add(time.Minute), motorloop.UnknownRedo),
+		unknown("a1-s1-c0", "a1-s1-c0", begin.Add(time.Minute), motorloop.UnknownModel),
+		unknown("a1-s1-c1", "a1-s1-c1", begin.Add(time.Minute), motorloop.UnknownRedo),
 	}
 	must(t, b.Settle(ctx, turnB))
 	want := []motorloop.Unknown{
-		unknown("a0-s1-c0", "a0-s1-c0", begin, motorloop.UnknownPerson),
-		unknown("a0-s1-c1", "a0-s1-c1", begin.Add(time.Minute), motorloop.UnknownRedo),
+		unknown("a1-s1-c0", "a1-s1-c0", begin, motorloop.UnknownPerson),
+		unknown("a1-s1-c1", "a1-s1-c1", begin.Add(time.Minute), motorloop.UnknownRedo),
 	}
 	for name, got := range map[string][]motorloop.Unknown{"the turn": turnB.Unknown, "the journal": loadLog(ctx, t, manager, run, claim1).Turns()[0].Unknown} {
 		if diff := cmp.Diff(want, got); diff != "" {

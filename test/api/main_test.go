@@ -133,7 +133,7 @@ func prepare(cfg *rest.Config) error {
 }
 
 func policyProbe() *v1alpha1.MotorStep {
-	s := &v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, Epoch: 1}}
+	s := &v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: 1, Epoch: 1}}
 	s.Name, s.Namespace = "probe", "default"
 	return s
 }

@@ -101,7 +101,7 @@ func TestOneshot(t *testing.T) {
 			if n := len(run.Status.Attempts); n != 1 {
 				t.Errorf("%d attempts", n)
 			}
-			if f := attemptAt(t, run, 0).Failure; f != nil && (f.Category != v1alpha1.CategoryToolFailure || f.Retryable || f.SuggestedAction != v1alpha1.ActionStop) {
+			if f := attemptAt(t, run, 1).Failure; f != nil && (f.Category != v1alpha1.CategoryToolFailure || f.Retryable || f.SuggestedAction != v1alpha1.ActionStop) {
 				t.Errorf("failure %+v", f)
 			}
 			// It is gone soon.

@@ -128,7 +128,7 @@ func TestRunThatEndsItsWorkersIsSetAside(t *testing.T) {
 // step records a step of a run as its worker does.
 func (f *fleet) step(run *v1alpha1.MotorRun) {
 	f.t.Helper()
-	l, err := journal.Load(f.ctx, manager, manager, run, 0, journal.Claim{Epoch: run.Status.Execution.Epoch, Worker: run.Status.Execution.Worker}, time.Now)
+	l, err := journal.Load(f.ctx, manager, manager, run, 1, journal.Claim{Epoch: run.Status.Execution.Epoch, Worker: run.Status.Execution.Worker}, time.Now)
 	must(f.t, err)
 	if len(l.Steps()) > 0 {
 		return

@@ -207,9 +207,9 @@ func (r *rig) ready() {
 func (r *rig) log() *journal.Log {
 	r.t.Helper()
 	run := r.run()
-	attempt := int32(0)
-	if n := len(run.Status.Attempts); n > 0 {
-		attempt = run.Status.Attempts[n-1].Index
+	attempt := int32(1)
+	if a := run.Status.LatestAttempt(); a != nil {
+		attempt = a.Index
 	}
 	l, err := journal.Load(r.ctx, manager, manager, run, attempt, journal.Claim{Epoch: max(1, run.Status.Execution.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
 	must(r.t, err)
@@ -264,7 +264,7 @@ func (r *rig) failed(reason string, out ...motorloop.Outcome) {
 	must(r.t, l.Close(r.ctx, journal.Closing{}))
 }
 
-// retry asks for another attempt as the design tells people to.
+// retry asks for another attempt after the one that failed, as the design tells people to.
 func (r *rig) retry(attempt int, guidance string) {
 	r.t.Helper()
 	value, err := json.Marshal(v1alpha1.Response{ID: fmt.Sprintf("retry-%d", attempt), Decision: v1alpha1.DecisionRetry, Guidance: guidance})
@@ -277,8 +277,8 @@ func (r *rig) attempts() []string {
 	r.t.Helper()
 	var list []string
 	for i, a := range r.run().Status.Attempts {
-		if int(a.Index) != i || a.StartTime == nil || (a.Failure != nil) != (a.CompletionTime != nil) && a.Failure != nil {
-			r.t.Errorf("attempt %d: %+v", i, a)
+		if int(a.Index) != i+1 || a.StartTime == nil || (a.Failure != nil) != (a.CompletionTime != nil) && a.Failure != nil {
+			r.t.Errorf("attempt %d: %+v", i+1, a)
 		}
 		s := string(a.Cause)
 		if a.Failure != nil {

@@ -65,10 +65,10 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 			Tool: "bash", Arguments: gitPush, ArgsDigest: calls.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
 			Rule: `spec.approval.bash.commands "git push *"`,
 		},
-		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a0-s1", AskTime: asked, ExpirationTime: metav1.NewTime(asked.Add(900 * time.Second)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a1-s1", AskTime: asked, ExpirationTime: metav1.NewTime(asked.Add(900 * time.Second)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
-	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-approval-") {
+	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a1-s1-c0-approval-") {
 		t.Errorf("%s (-want +got):\n%s", p.ID, diff)
 	}
 	if m := r.run().Status.Message; !strings.HasPrefix(m, "Waiting for approval: The model wants to make the call bash "+gitPush) {
@@ -137,7 +137,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	r.ready()
 	r.said(turn(1, "", "bash:"+gitPush))
 	step := r.log().Steps()[0]
-	must(t, add(r.ctx, admin, r.run(), "responses", decision(calls.AskID(&step, v1alpha1.InputApproval, "a0-s1-c0"), v1alpha1.DecisionApproveOnce, otherDigest)))
+	must(t, add(r.ctx, admin, r.run(), "responses", decision(calls.AskID(&step, v1alpha1.InputApproval, "a1-s1-c0"), v1alpha1.DecisionApproveOnce, otherDigest)))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ResponsesValid False UnknownQuestion")
 	p := r.asksApproval(0)
@@ -189,7 +189,7 @@ func TestSandboxLostWhileApprovalIsOpen(t *testing.T) {
 	if p := run.Status.Pending(); p != nil {
 		t.Errorf("pending %+v", p)
 	}
-	if c := attemptAt(t, run, 1).RecoveryContext; strings.Contains(c, "git push") {
+	if c := attemptAt(t, run, 2).RecoveryContext; strings.Contains(c, "git push") {
 		t.Errorf("the next attempt is told of a call that was not made:\n%s", c)
 	}
 }

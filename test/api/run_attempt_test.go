@@ -39,15 +39,15 @@ func TestRetry(t *testing.T) {
 	r.wantAttempts("First RepeatedToolFailure")
 	run := r.run()
 	p := run.Status.Pending()
-	if p == nil || p.Kind != v1alpha1.InputRetry || p.ID != "retry-1" || *p.Attempt != 1 || !p.AskTime.Equal(&failedAt) || p.ExpirationTime.Sub(failedAt.Time) != 1800*time.Second {
+	if p == nil || p.Kind != v1alpha1.InputRetry || p.ID != "retry-1" || *p.Attempt != 2 || !p.AskTime.Equal(&failedAt) || p.ExpirationTime.Sub(failedAt.Time) != 1800*time.Second {
 		t.Fatalf("pending %+v", p)
 	}
 	if res.RequeueAfter < 1799*time.Second || res.RequeueAfter > 1801*time.Second {
 		t.Errorf("comes back after %s", res.RequeueAfter)
 	}
-	a := attemptAt(t, run, 0)
+	a := attemptAt(t, run, 1)
 	want := v1alpha1.FailureSummary{
-		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStepName: "run-a0-s1", Retryable: true,
+		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStepName: "run-a1-s1", Retryable: true,
 		SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "Use port 8080.",
 	}
 	if diff := cmp.Diff(want, *a.Failure); diff != "" || a.Iterations != 1 || a.Usage.TotalTokens != 130 {
@@ -62,13 +62,13 @@ func TestRetry(t *testing.T) {
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "SandboxReady True SandboxReady")
 	r.wantAttempts("First RepeatedToolFailure", "Retry")
 	run = r.run()
-	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.Pending() != nil {
+	if c := attemptAt(t, run, 2).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.Pending() != nil {
 		t.Errorf("pending %v, the model is told %q", run.Status.Pending(), c)
 	}
 	if st := run.Status; st.Paused.DurationSeconds != 1000 && st.Paused.DurationSeconds != 1001 || st.Paused.StartTime != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Execution.Epoch != 1 {
 		t.Errorf("paused %+v, sandbox %+v", st.Paused, st.Sandbox)
 	}
-	r.said(turnOf(1, 1, "done"))
+	r.said(turnOf(2, 1, "done"))
 	r.step()
 	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	stats := run.Status.Result.Stats
@@ -108,7 +108,7 @@ func TestRetryIsToldOfWholeSteps(t *testing.T) {
 	})
 	r.retry(1, "")
 	r.step()
-	c := attemptAt(t, r.run(), 1).RecoveryContext
+	c := attemptAt(t, r.run(), 2).RecoveryContext
 	for _, want := range []string{"parser/clock.go", "want 11 got 23", "go test ./..."} {
 		if !strings.Contains(c, want) {
 			t.Errorf("the model is not told %q: %s", want, c)
@@ -142,7 +142,7 @@ func TestRetryIsNotMadeTwice(t *testing.T) {
 	old := r.rec.Client
 	r.rec.Client = manager
 	r.step()
-	r.said(turnOf(1, 1, "", "bash:{}"))
+	r.said(turnOf(2, 1, "", "bash:{}"))
 	r.rec.Client = old
 	if res := r.once(); res.RequeueAfter <= 0 || res.RequeueAfter > time.Second {
 		t.Errorf("a conflict comes back after %s", res.RequeueAfter)
@@ -169,7 +169,7 @@ func TestRetryWindowExpires(t *testing.T) {
 	if m := run.Status.Message; !strings.Contains(m, "It failed.") || !strings.Contains(m, "60 s (spec.limits.retryDeadlineSeconds)") {
 		t.Errorf("message %q", m)
 	}
-	if a := attemptAt(t, run, 0); !a.CompletionTime.Before(run.Status.CompletionTime) {
+	if a := attemptAt(t, run, 1); !a.CompletionTime.Before(run.Status.CompletionTime) {
 		t.Errorf("the attempt ended at %s, the run at %s", a.CompletionTime, run.Status.CompletionTime)
 	}
 	if r.pod() != nil {
@@ -309,14 +309,14 @@ func TestStatusOfManyAttemptsIsBounded(t *testing.T) {
 		}
 	}
 	r.ready()
-	for attempt := range int32(10) {
+	for attempt := int32(1); attempt <= 10; attempt++ {
 		many := turnOf(attempt, 1, "", slices.Repeat([]string{strings.Repeat("t", 128) + ":{}"}, 5)...)
 		for i := range many.Results {
 			many.Results[i] = okResult(hard[:len(hard)/10], 1)
 			many.Results[i].OK, many.Results[i].ErrorCode = false, strings.Repeat("e", 64)
 		}
 		r.said(many)
-		if attempt < 2 {
+		if attempt <= 2 {
 			must(t, admin.Delete(r.ctx, r.pod()))
 			r.settle()
 			r.play(running)
@@ -328,14 +328,14 @@ func TestStatusOfManyAttemptsIsBounded(t *testing.T) {
 			motorloop.Outcome{Hint: strings.Repeat("<", 1024), Partial: hard}))
 		r.settle()
 		size()
-		if attempt == 9 {
+		if attempt == 10 {
 			break
 		}
 		r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed")
-		r.retry(int(attempt)+1, strings.Repeat("<é", 2000)[:4000])
+		r.retry(int(attempt), strings.Repeat("<é", 2000)[:4000])
 		r.step()
 		size()
-		if c := r.run().Status.Attempts[attempt+1].RecoveryContext; len(c) < 2000 {
+		if c := attemptAt(t, r.run(), attempt+1).RecoveryContext; len(c) < 2000 {
 			t.Errorf("the model is told %q", c)
 		}
 	}

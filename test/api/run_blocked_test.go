@@ -128,7 +128,7 @@ func TestRefusedForGood(t *testing.T) {
 			r.step()
 			r.want(v1alpha1.PhaseFailed, "Accepted False "+tt.reason)
 			run := r.wantEnd(v1alpha1.PhaseFailed, tt.reason)
-			if f := failureAt(t, run, 0); f.Category != v1alpha1.CategoryInvalidTask || f.Retryable {
+			if f := failureAt(t, run, 1); f.Category != v1alpha1.CategoryInvalidTask || f.Retryable {
 				t.Errorf("failure %+v", f)
 			}
 			if r.pod() != nil {
@@ -166,7 +166,7 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 			r.now = r.pod().CreationTimestamp.Add(startTimeout)
 			r.once()
 			r.wantAttempts("First SandboxStartTimeout", "Infrastructure")
-			if m := failureAt(t, r.run(), 0).Message; !strings.Contains(m, tt.message) {
+			if m := failureAt(t, r.run(), 1).Message; !strings.Contains(m, tt.message) {
 				t.Errorf("message %q does not say why: %s", m, tt.message)
 			}
 		})

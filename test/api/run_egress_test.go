@@ -64,7 +64,7 @@ func TestEgressPath(t *testing.T) {
 	want := &egressgrant.Grant{
 		RunUID: string(run.UID), Namespace: r.ns, Run: "run", PodName: pod.Name, PodUID: string(pod.UID),
 		PodIPs: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Domains: []string{"example.org", "*.example.com:8443"},
-		TokenHash:   egressgrant.HashToken(egressgrant.Token(key, string(run.UID), string(pod.UID), 0)),
+		TokenHash:   egressgrant.HashToken(egressgrant.Token(key, string(run.UID), string(pod.UID), 1)),
 		Credentials: []egressgrant.Credential{{Name: "service_key", Handle: egressgrant.Handle(key, string(run.UID), string(pod.UID), "service_key"), Hosts: []string{"example.org"}, Slot: "Bearer"}},
 		ExpiresAt:   r.now.Add(egressgrant.Lifetime).UTC(),
 	}
@@ -210,10 +210,10 @@ func TestNewSandboxNewGrant(t *testing.T) {
 	r.play(running)
 	r.step()
 	_, after := r.grantOf()
-	if after == nil || after.PodUID != string(r.pod().UID) || after.PodUID == before.PodUID || after.TokenHash == before.TokenHash || after.Attempt != 1 {
+	if after == nil || after.PodUID != string(r.pod().UID) || after.PodUID == before.PodUID || after.TokenHash == before.TokenHash || after.Attempt != 2 {
 		t.Fatalf("the grant of the new sandbox is %+v", after)
 	}
-	if e := r.run().Status.Egress; e == nil || e.Attempt != 1 {
+	if e := r.run().Status.Egress; e == nil || e.Attempt != 2 {
 		t.Errorf("status.egress %+v", e)
 	}
 }
@@ -227,7 +227,7 @@ func TestAttemptHasItsOwnToken(t *testing.T) {
 	must(t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/responses/-","value":{"id":"retry-1","decision":"Retry","addDomains":["example.net"]}}]`))
 	r.settle()
 	_, after := r.grantOf()
-	if after.Attempt != 1 || after.TokenHash == before.TokenHash {
+	if after.Attempt != 2 || after.TokenHash == before.TokenHash {
 		t.Errorf("attempt %d has the token of the one before: %t", after.Attempt, after.TokenHash == before.TokenHash)
 	}
 	if got := r.domains(); got != "example.org example.net" || !slices.Equal(after.Domains, []string{"example.org", "example.net"}) {

@@ -69,11 +69,11 @@ func TestSandboxThatEnds(t *testing.T) {
 			if sb := run.Status.Sandbox; sb.PodUID != string(lost) && name != "replaced by another one" || sb.PodIP != "" {
 				t.Errorf("the status names the sandbox %+v before there is another one", sb)
 			}
-			f := attemptAt(t, run, 0).Failure
+			f := attemptAt(t, run, 1).Failure
 			if f.Category != v1alpha1.CategoryInfraFailure || !f.Retryable || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("failure %+v", f)
 			}
-			if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "The workspace was lost") {
+			if c := attemptAt(t, run, 2).RecoveryContext; !strings.Contains(c, "The workspace was lost") {
 				t.Errorf("the model is told %q", c)
 			}
 			r.settle()
@@ -87,7 +87,7 @@ func TestSandboxThatEnds(t *testing.T) {
 			}
 			r.play(running)
 			r.step()
-			r.said(turnOf(1, 1, "done"))
+			r.said(turnOf(2, 1, "done"))
 			r.step()
 			r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 			r.wantAttempts("First "+tt.reason, "Infrastructure")
@@ -119,7 +119,7 @@ func TestToolServerIsStartedAgain(t *testing.T) {
 	r.settle()
 	r.wantAttempts("First SandboxLost", "Infrastructure")
 	r.want(v1alpha1.PhaseCreated, "AwaitingInput False Answered", "SandboxReady False SandboxStarting")
-	if m := failureAt(t, r.run(), 0).Message; !strings.Contains(m, "did not come up again within 3m0s") {
+	if m := failureAt(t, r.run(), 1).Message; !strings.Contains(m, "did not come up again within 3m0s") {
 		t.Errorf("message %q", m)
 	}
 	if r.pod().UID == uid {
@@ -174,7 +174,7 @@ func TestRunsOwnTimeIsUp(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "Timeout")
-	if f := failureAt(t, run, 0); f.Category != v1alpha1.CategoryBudgetExhausted {
+	if f := failureAt(t, run, 1); f.Category != v1alpha1.CategoryBudgetExhausted {
 		t.Errorf("failure %+v", f)
 	}
 }
@@ -217,7 +217,7 @@ func TestFinishedRunNeverChanges(t *testing.T) {
 	respond(r.ctx, t, before, "never-asked", "late")
 	r.now = r.now.Add(12 * time.Hour)
 	r.rec.Workers = workers{"replica-2"}
-	late := bareStep(r.ns, "run-a0-s2", func(s *v1alpha1.MotorStepSpec) {
+	late := bareStep(r.ns, "run-a1-s2", func(s *v1alpha1.MotorStepSpec) {
 		s.Index, s.Type, s.Outcome = 2, v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Late"}
 	})
 	late.Labels = map[string]string{v1alpha1.LabelRun: "run"}

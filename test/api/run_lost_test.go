@@ -54,7 +54,7 @@ func TestSandboxLostInTheMiddleOfACall(t *testing.T) {
 			r.settle()
 			r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting")
 			r.wantAttempts("First SandboxLost", "Retry")
-			if c := attemptAt(t, r.run(), 1).RecoveryContext; !strings.Contains(c, "The workspace was lost") || !strings.Contains(c, "pay") || !strings.Contains(c, "It was not paid.") {
+			if c := attemptAt(t, r.run(), 2).RecoveryContext; !strings.Contains(c, "The workspace was lost") || !strings.Contains(c, "pay") || !strings.Contains(c, "It was not paid.") {
 				t.Errorf("the model is told %q", c)
 			}
 		})
@@ -85,7 +85,7 @@ func TestSandboxLostWhileWaitingForARetry(t *testing.T) {
 			if pod := r.pod(); pod == nil || pod.UID == uid {
 				t.Errorf("the new Pod is %v", pod)
 			}
-			if c := attemptAt(t, r.run(), 1).RecoveryContext; !strings.Contains(c, "The workspace was lost") {
+			if c := attemptAt(t, r.run(), 2).RecoveryContext; !strings.Contains(c, "The workspace was lost") {
 				t.Errorf("the model is told %q", c)
 			}
 		})
@@ -125,7 +125,7 @@ func TestFormerPodThatNeverGoes(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady")
 	r.now = r.now.Add(startTimeout + time.Second)
-	r.said(turnOf(1, 1, "done"))
+	r.said(turnOf(2, 1, "done"))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	if n := len(run.Status.Attempts); n != 2 {
@@ -207,7 +207,7 @@ func TestAttemptsOfALostStatus(t *testing.T) {
 	r.step()
 	r.retry(1, "")
 	r.step()
-	r.said(turnOf(1, 1, "", "bash:{}"))
+	r.said(turnOf(2, 1, "", "bash:{}"))
 	run := r.run()
 	base := run.DeepCopy()
 	run.Status = v1alpha1.MotorRunStatus{}
@@ -215,5 +215,5 @@ func TestAttemptsOfALostStatus(t *testing.T) {
 	r.settle()
 	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady", "Finished False Running")
 	r.wantAttempts("First", "Retry")
-	r.said(turnOf(1, 2, "", "bash:{}"))
+	r.said(turnOf(2, 2, "", "bash:{}"))
 }

@@ -51,7 +51,7 @@ func TestRunHappyPath(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "IsolationVerified True AllBlocked")
 	run = r.run()
-	if run.Status.Steps != 1 || run.Status.Usage.TotalTokens != 120 || run.Status.Model != "model-1" || !strings.HasPrefix(run.Status.Message, "Working on step 1: read (a0-s1-c1), since 20") {
+	if run.Status.Steps != 1 || run.Status.Usage.TotalTokens != 120 || run.Status.Model != "model-1" || !strings.HasPrefix(run.Status.Message, "Working on step 1: read (a1-s1-c1), since 20") {
 		t.Errorf("steps %d, tokens %d, model %s, message %q", run.Status.Steps, run.Status.Usage.TotalTokens, run.Status.Model, run.Status.Message)
 	}
 	l := r.log()
@@ -72,10 +72,10 @@ func TestRunHappyPath(t *testing.T) {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	wantCalls := []v1alpha1.CallHead{
-		{ID: "a0-s1-c0", Tool: "bash", OK: true, DurationMilliseconds: 120, Head: "a b c"},
-		{ID: "a0-s1-c1", Tool: "read", ErrorCode: "not_found", DurationMilliseconds: 30, Head: "content"},
+		{ID: "a1-s1-c0", Tool: "bash", OK: true, DurationMilliseconds: 120, Head: "a b c"},
+		{ID: "a1-s1-c1", Tool: "read", ErrorCode: "not_found", DurationMilliseconds: 30, Head: "content"},
 	}
-	if diff := cmp.Diff(wantCalls, attemptAt(t, run, 0).LastCalls, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(wantCalls, attemptAt(t, run, 1).LastCalls, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("last calls (-want +got):\n%s", diff)
 	}
 	if r.pod() != nil {
@@ -146,7 +146,7 @@ func TestNewWorkerTakesOver(t *testing.T) {
 func TestEpochNeverStaysBelowTheJournals(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	l, err := journal.Load(r.ctx, manager, manager, r.run(), 0, journal.Claim{Epoch: 7, Worker: "replica-9"}, func() time.Time { return r.now })
+	l, err := journal.Load(r.ctx, manager, manager, r.run(), 1, journal.Claim{Epoch: 7, Worker: "replica-9"}, func() time.Time { return r.now })
 	must(t, err)
 	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
 	r.step()

@@ -27,18 +27,18 @@ func TestQuestionAndAnswer(t *testing.T) {
 	run := r.run()
 	want := &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputQuestion, Title: "Which of them?", Question: "Which\nof them?", Options: []string{"a", "b"}, Default: "a",
-		StepName: "run-a0-s1", AskTime: metav1.NewTime(asked), ExpirationTime: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
+		StepName: "run-a1-s1", AskTime: metav1.NewTime(asked), ExpirationTime: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, run.Status.Pending()); diff != "" {
 		t.Errorf("status.pendingInputs (-want +got):\n%s", diff)
 	}
 	wantSelected(r, "status.pendingKind=Question,status.phase=AwaitingInput", true)
 	wantSelected(r, "status.pendingKind=Approval", false)
-	if !strings.HasPrefix(id, "a0-s1-c0-") || !strings.Contains(string(step.UID), id[len(id)-8:]) {
+	if !strings.HasPrefix(id, "a1-s1-c0-") || !strings.Contains(string(step.UID), id[len(id)-8:]) {
 		t.Errorf("the id %s does not follow from call and step %s", id, step.UID)
 	}
 
-	respond(r.ctx, t, run, "a0-s1-c0", "without the part that nobody can guess")
+	respond(r.ctx, t, run, "a1-s1-c0", "without the part that nobody can guess")
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "ResponsesValid False UnknownQuestion", "AwaitingInput True Question")
 	respond(r.ctx, t, run, id, "b")

@@ -31,16 +31,16 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	r.said(turn(1, "", `bash:{"command":"pay"}`, `ask_user:{"question":"Which?"}`))
-	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
+	r.found(0, "a1-s1-c0", motorloop.UnknownPerson)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True OutcomeUnknown", "ResponsesValid True AllAsked")
 	p := r.run().Status.Pending()
 	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
 	want := &v1alpha1.PendingInput{
-		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a0-s1",
+		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a1-s1",
 		AskTime: foundAt, ExpirationTime: metav1.NewTime(foundAt.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
-	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {
+	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a1-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {
 		t.Errorf("question %q (-want +got):\n%s", p.Question, diff)
 	}
 	decideUnknown(r.ctx, t, r.run(), p.ID, v1alpha1.DecisionRetry)
@@ -50,10 +50,10 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	// It happens again, and is another question.
 	r.now = r.now.Add(20 * time.Second)
 	r.closed(motorloop.AskAnswered, "", nil)
-	r.found(0, "a0-s1-c0-r1", motorloop.UnknownPerson)
+	r.found(0, "a1-s1-c0-r1", motorloop.UnknownPerson)
 	r.step()
 	again := r.run().Status.Pending()
-	if again == nil || !strings.HasPrefix(again.ID, "a0-s1-c0-r1-") {
+	if again == nil || !strings.HasPrefix(again.ID, "a1-s1-c0-r1-") {
 		t.Fatalf("pending %+v", again)
 	}
 	decideUnknown(r.ctx, t, r.run(), again.ID, v1alpha1.DecisionDone)
@@ -69,7 +69,7 @@ func TestUnknownOutcomeExpires(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	r.said(turn(1, "", "bash:{}"))
-	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
+	r.found(0, "a1-s1-c0", motorloop.UnknownPerson)
 	r.step()
 	r.now = r.run().Status.Pending().ExpirationTime.Time
 	r.step()
@@ -82,7 +82,7 @@ func TestUnknownOutcomesThatNobodyIsAskedAbout(t *testing.T) {
 			r := newRig(t)
 			r.ready()
 			r.said(turn(1, "", "bash:{}"))
-			r.found(0, "a0-s1-c0", policy)
+			r.found(0, "a1-s1-c0", policy)
 			r.step()
 			r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")
 		})

@@ -82,7 +82,7 @@ func TestVolumeThatDoesNotCome(t *testing.T) {
 	if got := r.attempts(); len(got) == 0 || !strings.HasSuffix(got[0], "SandboxStartTimeout") {
 		t.Fatalf("the attempts are %q", got)
 	}
-	if m := failureAt(t, r.run(), 0).Message; !strings.Contains(m, "persistent volumes") || !strings.Contains(m, "run-motor-sandbox-workspace") {
+	if m := failureAt(t, r.run(), 1).Message; !strings.Contains(m, "persistent volumes") || !strings.Contains(m, "run-motor-sandbox-workspace") {
 		t.Errorf("the attempt failed with %q", m)
 	}
 }

@@ -32,7 +32,7 @@ func wantStep(t *testing.T, step *v1alpha1.MotorStep, refused string) {
 func bareStep(namespace, name string, change ...func(*v1alpha1.MotorStepSpec)) *v1alpha1.MotorStep {
 	s := &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
-		Spec:       v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Content: "said"},
+		Spec:       v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: 1, Epoch: 1, Content: "said"},
 	}
 	for _, c := range change {
 		c(&s.Spec)
@@ -64,7 +64,8 @@ func TestStepSpecs(t *testing.T) {
 		}, "spec.outcome.reason"},
 		"index 0":    {func(s *v1alpha1.MotorStepSpec) { s.Index = 0 }, "spec.index"},
 		"epoch 0":    {func(s *v1alpha1.MotorStepSpec) { s.Epoch = 0 }, "spec.epoch"},
-		"attempt 10": {func(s *v1alpha1.MotorStepSpec) { s.Attempt = 10 }, "spec.attempt"},
+		"attempt 0":  {func(s *v1alpha1.MotorStepSpec) { s.Attempt = 0 }, "spec.attempt"},
+		"attempt 11": {func(s *v1alpha1.MotorStepSpec) { s.Attempt = 11 }, "spec.attempt"},
 		"a call twice": {func(s *v1alpha1.MotorStepSpec) {
 			s.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: "x"}, {ID: "c", Tool: "y"}}
 		}, "spec.toolCalls[1]"},

@@ -69,7 +69,7 @@ func TestPrintedColumns(t *testing.T) {
 	base := run.DeepCopy()
 	run.Status = v1alpha1.MotorRunStatus{
 		Phase: v1alpha1.PhaseAwaitingInput, Reason: v1alpha1.ReasonQuestion, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
-		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}},
+		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}},
 		PendingInputs: v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"}),
 		Conditions: []metav1.Condition{{
 			Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonRunning, LastTransitionTime: metav1.Now(),
@@ -85,7 +85,7 @@ func TestPrintedColumns(t *testing.T) {
 		t.Errorf("row of a MotorRun (-want +got):\n%s", diff)
 	}
 
-	step := bareStep(ns, "run-a0-s1", func(s *v1alpha1.MotorStepSpec) {
+	step := bareStep(ns, "run-a1-s1", func(s *v1alpha1.MotorStepSpec) {
 		s.Type, s.Outcome = v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why"}
 		s.Tools, s.ModelMilliseconds, s.Usage.TotalTokens = "bash,read", 12, 34
 	})
@@ -96,8 +96,8 @@ func TestPrintedColumns(t *testing.T) {
 	must(t, manager.Status().Patch(ctx, step, client.MergeFrom(stepBase)))
 	_, row = table(ctx, t, ns, "motorsteps")
 	want = map[string]any{
-		"Name": "run-a0-s1", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
-		"Type": "Outcome", "Phase": "Settled", "Run": "run", "Attempt": 0.0, "Outcome": "Why",
+		"Name": "run-a1-s1", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
+		"Type": "Outcome", "Phase": "Settled", "Run": "run", "Attempt": 1.0, "Outcome": "Why",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Errorf("row of a MotorStep (-want +got):\n%s", diff)

@@ -22,9 +22,9 @@ func TestAnAnswerToWhatWasNotAskedIsRefused(t *testing.T) {
 	asked := awaitQuestion(t, run)
 	id := asked.Status.Pending().ID
 	wrong := asked.DeepCopy()
-	wrong.Spec.Responses = append(wrong.Spec.Responses, v1alpha1.Response{ID: "a0-s1-c0-00000000", Answer: "green"})
+	wrong.Spec.Responses = append(wrong.Spec.Responses, v1alpha1.Response{ID: "a1-s1-c0-00000000", Answer: "green"})
 	err := suite.client.Patch(t.Context(), wrong, client.MergeFrom(asked))
-	if err == nil || !strings.Contains(err.Error(), "a0-s1-c0-00000000") || !strings.Contains(err.Error(), "status.pendingInputs[].id, which is "+id) {
+	if err == nil || !strings.Contains(err.Error(), "a1-s1-c0-00000000") || !strings.Contains(err.Error(), "status.pendingInputs[].id, which is "+id) {
 		t.Fatalf("the refusal does not say which response it means and what to do: %v", err)
 	}
 
@@ -39,7 +39,7 @@ func TestAnAnswerToWhatWasNotAskedIsRefused(t *testing.T) {
 
 func TestNobodyCanAnswerBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
-	guesses := []v1alpha1.Response{{ID: "a0-s1-c0", Answer: "red"}, {ID: "call_0_0", Answer: "red"}}
+	guesses := []v1alpha1.Response{{ID: "a1-s1-c0", Answer: "red"}, {ID: "call_0_0", Answer: "red"}}
 	early := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: suite.namespace, GenerateName: "early-"}, Spec: v1alpha1.MotorRunSpec{Task: "ask", Responses: guesses}}
 	if err := suite.client.Create(t.Context(), early); err == nil || !strings.Contains(err.Error(), "it has asked nothing yet") {
 		t.Errorf("answers at creation: %v", err)
@@ -47,7 +47,7 @@ func TestNobodyCanAnswerBeforeTheQuestion(t *testing.T) {
 	run := startRun(t, "ask")
 	asked := awaitQuestion(t, run)
 	id := asked.Status.Pending().ID
-	if !regexp.MustCompile(`^a0-s1-c0-[0-9a-f]{8}$`).MatchString(id) {
+	if !regexp.MustCompile(`^a1-s1-c0-[0-9a-f]{8}$`).MatchString(id) {
 		t.Errorf("the id %s can be guessed", id)
 	}
 	respond(t, run, id, "blue")

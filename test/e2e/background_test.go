@@ -127,7 +127,7 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	if q := asked.Status.Pending().Question; !strings.Contains(q, "bash") || !strings.Contains(q, "touch started") {
 		t.Errorf("the question does not say what was lost: %s", q)
 	}
-	if f := attemptAt(t, asked, 0).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxLost {
+	if f := attemptAt(t, asked, 1).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxLost {
 		t.Errorf("the attempt ended with %+v", f)
 	}
 	retry(t, run, 1, "")
@@ -136,12 +136,12 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	})
 	respond(t, run, again.Status.Pending().ID, "yes")
 	done := wantCompleted(t, run, soon)
-	if c := attemptAt(t, done, 1); c.Cause != v1alpha1.CauseRetry || !strings.Contains(c.RecoveryContext, "bash") {
+	if c := attemptAt(t, done, 2); c.Cause != v1alpha1.CauseRetry || !strings.Contains(c.RecoveryContext, "bash") {
 		t.Errorf("the second attempt is %+v", c)
 	}
 	journal, err := steps(t.Context(), done)
 	must(t, err)
-	if !slices.ContainsFunc(journal, func(s v1alpha1.MotorStep) bool { return s.Spec.Attempt == 0 && len(s.Status.Background) == 1 }) {
+	if !slices.ContainsFunc(journal, func(s v1alpha1.MotorStep) bool { return s.Spec.Attempt == 1 && len(s.Status.Background) == 1 }) {
 		t.Error("the journal does not have the program of the first attempt any more")
 	}
 	podIsGone(t, run, soon)

@@ -174,7 +174,7 @@ func TestFaultToolServerKeepsCrashing(t *testing.T) {
 	again := awaitRun(t, run, soon, "another attempt", func(r *v1alpha1.MotorRun) bool {
 		return len(r.Status.Attempts) == 2 && r.Status.Pending() != nil && r.Status.Pending().ID != asked.Status.Pending().ID
 	})
-	if f := attemptAt(t, again, 0).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxCrashed || f.Category != v1alpha1.CategoryInfraFailure {
+	if f := attemptAt(t, again, 1).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxCrashed || f.Category != v1alpha1.CategoryInfraFailure {
 		t.Errorf("the first attempt failed with %+v", f)
 	}
 	respond(t, run, again.Status.Pending().ID, "red")

@@ -17,7 +17,7 @@ func TestARunThatDidAPartIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "finish", withAttempts(2))
 	asked := wantRetryQuestion(t, run, 1)
-	f := attemptAt(t, asked, 0).Failure
+	f := attemptAt(t, asked, 1).Failure
 	if f.Category != v1alpha1.CategoryIncomplete || f.Reason != v1alpha1.ReasonPartial || !f.Retryable {
 		t.Errorf("the failure is %+v", f)
 	}

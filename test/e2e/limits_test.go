@@ -20,7 +20,7 @@ func TestAQuestionThatNobodyAnswersEndsTheRun(t *testing.T) {
 	if late := ended.Status.CompletionTime.Sub(asked.Status.Pending().ExpirationTime.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for the answer was over", late)
 	}
-	f := attemptAt(t, ended, 0).Failure
+	f := attemptAt(t, ended, 1).Failure
 	if f == nil || f.Category != v1alpha1.CategoryBudgetExhausted || !strings.Contains(f.Message, "Which colour") || !strings.Contains(f.Message, "inputDeadlineSeconds") {
 		t.Errorf("the failure does not say which question and which limit: %+v", f)
 	}

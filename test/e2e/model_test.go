@@ -107,7 +107,7 @@ func TestModelsThatCannotBeAskedEndTheRun(t *testing.T) {
 			must(t, createCortex(t.Context(), ns, tt.model))
 			run := startRun(t, strings.TrimPrefix(tt.model.Model, "scripted/"), inNamespace(ns), func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 1 })
 			ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, tt.reason)
-			f := attemptAt(t, ended, 0).Failure
+			f := attemptAt(t, ended, 1).Failure
 			if f == nil || f.Category != v1alpha1.CategoryModelFailure || f.Retryable != tt.retryable || !strings.Contains(f.Message, tt.says) {
 				t.Errorf("failure %+v, want one of the model that says %s", f, tt.says)
 			}

@@ -114,7 +114,7 @@ func TestACallThatWasLostWithItsSandbox(t *testing.T) {
 		},
 		"nobody can try again": {nil, func(t *testing.T, run *v1alpha1.MotorRun) {
 			ended := wantEnd(t, run, lostWithin, v1alpha1.PhaseFailed, v1alpha1.ReasonSandboxLost)
-			if f := attemptAt(t, ended, 0).Failure; f == nil || f.Category != v1alpha1.CategoryInfraFailure || f.Message == "" {
+			if f := attemptAt(t, ended, 1).Failure; f == nil || f.Category != v1alpha1.CategoryInfraFailure || f.Message == "" {
 				t.Errorf("the failure %+v is not one of the infrastructure", f)
 			}
 		}},
@@ -138,7 +138,7 @@ func wantReplaced(t *testing.T, run *v1alpha1.MotorRun, cause v1alpha1.AttemptCa
 	if len(done.Status.Attempts) != 2 || done.Status.Attempts[1].Cause != cause || !strings.Contains(done.Status.Result.Summary, "survived") {
 		t.Errorf("the run says %q after the attempts %+v", done.Status.Result.Summary, done.Status.Attempts)
 	}
-	if strings.Contains(done.Status.Result.Summary, run.Name+".a0.") {
+	if strings.Contains(done.Status.Result.Summary, run.Name+".a1.") {
 		t.Errorf("the second attempt has the files of the first: %s", done.Status.Result.Summary)
 	}
 	wantEffects(t, run, "a0.t0", "a1.t0")

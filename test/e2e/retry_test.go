@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// retry starts an attempt as the docs tell people to.
+// retry starts the attempt after the one that failed, as the docs tell people to.
 func retry(t *testing.T, run *v1alpha1.MotorRun, attempt int32, guidance string) {
 	t.Helper()
 	value, err := json.Marshal(v1alpha1.Response{ID: fmt.Sprintf("retry-%d", attempt), Decision: v1alpha1.DecisionRetry, Guidance: guidance})
@@ -26,12 +26,12 @@ func retry(t *testing.T, run *v1alpha1.MotorRun, attempt int32, guidance string)
 	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/responses/-","value":%s}]`, value))
 }
 
-// wantRetryQuestion waits until the run asks whether to make that attempt.
+// wantRetryQuestion waits until the run asks whether to try again after that attempt failed.
 func wantRetryQuestion(t *testing.T, run *v1alpha1.MotorRun, attempt int32) *v1alpha1.MotorRun {
 	t.Helper()
 	asked := awaitRun(t, run, soon, "the question whether to try again", func(r *v1alpha1.MotorRun) bool {
 		p := r.Status.Pending()
-		return p != nil && p.Kind == v1alpha1.InputRetry && p.Attempt != nil && *p.Attempt == attempt
+		return p != nil && p.Kind == v1alpha1.InputRetry && p.Attempt != nil && *p.Attempt == attempt+1
 	})
 	p := asked.Status.Pending()
 	if p.ID != fmt.Sprintf("retry-%d", attempt) || p.Question == "" || p.ExpirationTime.IsZero() {
@@ -45,8 +45,8 @@ func wantRetryQuestion(t *testing.T, run *v1alpha1.MotorRun, attempt int32) *v1a
 		t.Errorf("a run that can be tried again is %s", asked.Status.Phase)
 	}
 	last := asked.Status.Attempts[len(asked.Status.Attempts)-1]
-	if last.Index != attempt-1 || last.Failure == nil || last.CompletionTime == nil {
-		t.Errorf("the attempt before is %+v", last)
+	if last.Index != attempt || last.Failure == nil || last.CompletionTime == nil {
+		t.Errorf("the attempt that failed is %+v", last)
 	}
 	return asked
 }
@@ -58,7 +58,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "fails", withAttempts(3))
 	asked := wantRetryQuestion(t, run, 1)
-	f := attemptAt(t, asked, 0).Failure
+	f := attemptAt(t, asked, 1).Failure
 	if f.Category != v1alpha1.CategoryToolFailure || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || f.LastStepName == "" {
 		t.Errorf("the failure is %+v", f)
 	}
@@ -67,7 +67,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	if len(done.Status.Attempts) != 2 {
 		t.Fatalf("the run has the attempts %+v", done.Status.Attempts)
 	}
-	second := attemptAt(t, done, 1)
+	second := attemptAt(t, done, 2)
 	if second.Cause != v1alpha1.CauseRetry || !strings.Contains(second.RecoveryContext, guidance) || !strings.Contains(second.RecoveryContext, f.Reason) {
 		t.Errorf("the second attempt was told: %s", second.RecoveryContext)
 	}
@@ -79,7 +79,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	}
 	wantCondition(t, done, v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, "")
 	journal := wantWholeJournal(t, done)
-	if last := journal[len(journal)-1]; last.Spec.Attempt != 1 || !last.Spec.Final {
+	if last := journal[len(journal)-1]; last.Spec.Attempt != 2 || !last.Spec.Final {
 		t.Errorf("the last step is %s", last.Name)
 	}
 	podIsGone(t, run, soon)
@@ -90,7 +90,7 @@ func TestARetryThatNobodyAsksForEndsTheRun(t *testing.T) {
 	run := startRun(t, "fails", withAttempts(3), withLimits(v1alpha1.RunLimits{RetryDeadlineSeconds: 15}))
 	asked := wantRetryQuestion(t, run, 1)
 	ended := awaitEnd(t, run, soon)
-	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, failureAt(t, asked, 0).Reason)
+	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, failureAt(t, asked, 1).Reason)
 	if late := ended.Status.CompletionTime.Sub(asked.Status.Pending().ExpirationTime.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for a retry was over", late)
 	}
@@ -130,8 +130,8 @@ func TestARetryAfterItsSandboxIsGone(t *testing.T) {
 	podIsGone(t, run, soon)
 	retry(t, run, 1, guidance)
 	done := wantCompleted(t, run, soon)
-	if done.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID || !strings.Contains(attemptAt(t, done, 1).RecoveryContext, "workspace") {
-		t.Errorf("the second attempt in Pod %s was told %q", done.Status.Sandbox.PodUID, attemptAt(t, done, 1).RecoveryContext)
+	if done.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID || !strings.Contains(attemptAt(t, done, 2).RecoveryContext, "workspace") {
+		t.Errorf("the second attempt in Pod %s was told %q", done.Status.Sandbox.PodUID, attemptAt(t, done, 2).RecoveryContext)
 	}
 	if s := done.Status.Result.Summary; !strings.HasPrefix(s, "It worked.") {
 		t.Errorf("summary %q", s)

@@ -292,21 +292,22 @@ func wantEvent(t *testing.T, run *v1alpha1.MotorRun, reason, text string) {
 	}
 }
 
-// attemptAt is attempt i of the run. That it is missing fails the test, and ends no other one.
-func attemptAt(t *testing.T, run *v1alpha1.MotorRun, i int) v1alpha1.AttemptStatus {
+// attemptAt returns the attempt of the run with that number. That it is missing fails the test, and ends no other one.
+func attemptAt(t *testing.T, run *v1alpha1.MotorRun, number int32) v1alpha1.AttemptStatus {
 	t.Helper()
-	if len(run.Status.Attempts) <= i {
-		t.Fatalf("the run has %d attempts, want one more: %+v", len(run.Status.Attempts), run.Status)
+	a := run.Status.AttemptNumber(number)
+	if a == nil {
+		t.Fatalf("the run has no attempt %d: %+v", number, run.Status)
 	}
-	return run.Status.Attempts[i]
+	return *a
 }
 
-// failureAt is how attempt i of the run failed.
-func failureAt(t *testing.T, run *v1alpha1.MotorRun, i int) *v1alpha1.FailureSummary {
+// failureAt returns how the attempt of the run with that number failed.
+func failureAt(t *testing.T, run *v1alpha1.MotorRun, number int32) *v1alpha1.FailureSummary {
 	t.Helper()
-	f := attemptAt(t, run, i).Failure
+	f := attemptAt(t, run, number).Failure
 	if f == nil {
-		t.Fatalf("attempt %d did not fail: %+v", i, run.Status)
+		t.Fatalf("attempt %d did not fail: %+v", number, run.Status)
 	}
 	return f
 }

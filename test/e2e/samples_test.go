@@ -117,7 +117,7 @@ func TestSampleRetry(t *testing.T) {
 		r.Spec.Model, r.Spec.Task = model, "fails"
 	})
 	asked := wantRetryQuestion(t, run, 1)
-	if got, want := asked.Status.Pending().ExpirationTime.Sub(attemptAt(t, asked, 0).CompletionTime.Time), 30*time.Minute; got < want || got > want+soon {
+	if got, want := asked.Status.Pending().ExpirationTime.Sub(attemptAt(t, asked, 1).CompletionTime.Time), 30*time.Minute; got < want || got > want+soon {
 		t.Errorf("the run waits for %s, want %s", got, want)
 	}
 	retry(t, run, 1, "use port 8080")

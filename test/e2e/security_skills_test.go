@@ -139,7 +139,7 @@ func TestSecuritySkillIsRepairedByAnotherRun(t *testing.T) {
 	first := approved(t, ns, "tariffs")
 	stuck := startSkillRun(t, ns, "skill-stuck", "tariffs", withLimits(v1alpha1.RunLimits{MaxIterations: 2}))
 	ended := awaitRun(t, stuck, soon, "its end", func(r *v1alpha1.MotorRun) bool { return isTrue(r, v1alpha1.ConditionFinished) })
-	if ended.Status.Phase != v1alpha1.PhaseFailed || failureAt(t, ended, 0).Message == "" {
+	if ended.Status.Phase != v1alpha1.PhaseFailed || failureAt(t, ended, 1).Message == "" {
 		t.Errorf("the run that can do nothing ended as %s", ended.Status.Phase)
 	}
 	research := wantCompleted(t, startRun(t, "skill-research", inNamespace(ns), withDomains("sub.wild.test:80"), func(r *v1alpha1.MotorRun) {

@@ -98,10 +98,10 @@ func TestEffectOfAScript(t *testing.T) {
 		file, _ := os.ReadFile(cmd.Dir + "/effects")
 		return string(out) + string(file), err
 	}
-	if out, err := play(strings.TrimPrefix(r.http.URL, "http://")); err != nil || out != "done\nrun-1.a0.t0\n" {
+	if out, err := play(strings.TrimPrefix(r.http.URL, "http://")); err != nil || out != "done\nrun-1.a1.t0\n" {
 		t.Errorf("%q %v", out, err)
 	}
-	if diff := cmp.Diff(map[string]int{"run-1.a0.t0": 1}, r.effectList(t, "").Counts); diff != "" {
+	if diff := cmp.Diff(map[string]int{"run-1.a1.t0": 1}, r.effectList(t, "").Counts); diff != "" {
 		t.Error(diff)
 	}
 	// A counter that cannot be reached is an error of the call, and leaves no line behind.

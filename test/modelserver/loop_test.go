@@ -78,8 +78,9 @@ func (s *stage) play(name string, change func(*motorloop.Config)) motorloop.Outc
 		s.t.Fatal(err)
 	}
 	cfg := motorloop.Config{
-		Task:  fmt.Sprintf("Play your part as %s-1. counter=%s sleep=0.01 wait=0.01", name, strings.TrimPrefix(s.http.URL, "http://")),
-		Tools: []string{toolapi.ToolBash}, MaxIterations: 20,
+		Attempt: 1,
+		Task:    fmt.Sprintf("Play your part as %s-1. counter=%s sleep=0.01 wait=0.01", name, strings.TrimPrefix(s.http.URL, "http://")),
+		Tools:   []string{toolapi.ToolBash}, MaxIterations: 20,
 	}
 	if change != nil {
 		change(&cfg)
@@ -113,7 +114,7 @@ func TestScriptsWithEffects(t *testing.T) {
 	ids := func(name string, parts ...string) string {
 		var all strings.Builder
 		for _, p := range parts {
-			all.WriteString(name + "-1.a0." + p + "\n")
+			all.WriteString(name + "-1.a1." + p + "\n")
 		}
 		return all.String()
 	}
@@ -205,7 +206,7 @@ func TestFailingScript(t *testing.T) {
 	}
 	s.wantKinds(map[string]int{"turn": 4, "hint": 1})
 	out = s.play("fails", func(cfg *motorloop.Config) {
-		cfg.Attempt, cfg.RecoveryContext = 1, "Attempt 1 failed.\nThe person says:\nMake the file first."
+		cfg.Attempt, cfg.RecoveryContext = 2, "Attempt 1 failed.\nThe person says:\nMake the file first."
 	})
 	if out.Kind != motorloop.Completed || out.Summary != "It worked. I was told: Make the file first." {
 		t.Errorf("%+v", out)

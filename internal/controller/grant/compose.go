@@ -15,8 +15,8 @@ import (
 
 // compose builds the grant as it must be now, without its CA.
 func (g *Granter) compose(s *pass.Run, st *memory, ips []netip.Addr) *grant.Grant {
-	run, attempts := s.Run, s.Run.Status.Attempts
-	uid, podUID, attempt := string(run.UID), string(s.Pod.UID), attempts[len(attempts)-1].Index
+	run := s.Run
+	uid, podUID, attempt := string(run.UID), string(s.Pod.UID), run.Status.LatestAttempt().Index
 	want := &grant.Grant{
 		RunUID: uid, Namespace: run.Namespace, Run: run.Name, PodName: s.Pod.Name, PodUID: podUID, PodIPs: ips,
 		TokenHash: grant.HashToken(grant.Token(g.Key, uid, podUID, attempt)), Attempt: attempt,

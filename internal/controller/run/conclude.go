@@ -57,7 +57,7 @@ func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 
 // isTurningPoint reports whether the decision is irreversible.
 func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
-	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.Attempts[len(run.Status.Attempts)-1].Failure == nil
+	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.LatestAttempt().Failure == nil
 }
 
 // end ends the run, or first retains its sandbox for a last look.
@@ -128,10 +128,10 @@ func end(s *pass.Run, e *runpolicy.End) {
 // endAttempt ends the last attempt with the run. One that had failed before stays as it was, unless it turned out to have
 // succeeded after all.
 func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
-	if len(st.Attempts) == 0 {
+	a := st.LatestAttempt()
+	if a == nil {
 		return
 	}
-	a := &st.Attempts[len(st.Attempts)-1]
 	if a.Failure == nil || e.Phase == v1alpha1.PhaseCompleted {
 		a.CompletionTime, a.Failure = st.CompletionTime, e.Failure
 	}

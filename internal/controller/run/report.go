@@ -21,7 +21,7 @@ import (
 func showAttempt(s *pass.Run) {
 	st, p := &s.Run.Status, s.Progress
 	st.Attempts = runpolicy.AttemptsOf(st, p, s.Now)
-	if a := &st.Attempts[len(st.Attempts)-1]; a.CompletionTime == nil {
+	if a := st.LatestAttempt(); a.CompletionTime == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}
 }
@@ -29,10 +29,10 @@ func showAttempt(s *pass.Run) {
 // showModel shows that the run waits for its model, or that the model answers again. A run whose model was always available has no such condition.
 func showModel(s *pass.Run) {
 	o := s.Progress.Outage
-	switch attempts := s.Run.Status.Attempts; {
+	switch latest := s.Run.Status.LatestAttempt(); {
 	case o == nil && apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionModelAvailable) == nil:
 		return
-	case len(attempts) > 0 && attempts[len(attempts)-1].CompletionTime != nil:
+	case latest != nil && latest.CompletionTime != nil:
 		s.Set(v1alpha1.ConditionModelAvailable, metav1.ConditionUnknown, v1alpha1.ReasonModelNotAsked, "The attempt is over, so the model is not asked.")
 		return
 	case o == nil && s.Progress.LastStep != "":
@@ -198,7 +198,7 @@ func showAwaitingInput(s *pass.Run) {
 func awaitingReason(st *v1alpha1.MotorRunStatus, p *v1alpha1.PendingInput) string {
 	switch p.Kind {
 	case v1alpha1.InputRetry:
-		if f := st.Attempts[len(st.Attempts)-1].Failure; f != nil && f.Category == v1alpha1.CategoryBudgetExhausted {
+		if f := st.LatestAttempt().Failure; f != nil && f.Category == v1alpha1.CategoryBudgetExhausted {
 			return v1alpha1.ReasonBudgetExhausted
 		}
 		return v1alpha1.ReasonAttemptFailed

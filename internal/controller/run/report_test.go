@@ -11,7 +11,7 @@ import (
 // The condition and the Event name the author and the decision of the last answer.
 func TestAnsweredMessage(t *testing.T) {
 	t.Parallel()
-	first := v1alpha1.Response{ID: "a0-s1-c0", Answer: "yes", RespondedBy: "first@example.org"}
+	first := v1alpha1.Response{ID: "a1-s1-c0", Answer: "yes", RespondedBy: "first@example.org"}
 	for name, tt := range map[string]struct {
 		responses []v1alpha1.Response
 		want      string

@@ -101,6 +101,7 @@ func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 		} {
 			run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
 			run.Spec.MaxAttempts, run.Spec.Limits.ActiveDeadlineSeconds, run.Spec.Limits.RetryDeadlineSeconds = 3, 600, 600
+			attempt.Index = 1
 			run.Status.Attempts = []v1alpha1.AttemptStatus{attempt}
 			s := pass.NewRun(run, clock.now)
 			r.countGaps(s)

@@ -87,10 +87,10 @@ const reviewTask = "Look at all files of the skill, one after the other. Say of 
 // maxIterations returns how many answers the model may give in an attempt. Further attempts have three quarters of the limit
 // of the first: they know what was tried.
 func maxIterations(limit, attempt int32) int32 {
-	if attempt == 0 {
-		return limit
+	if attempt > 1 {
+		return max(1, limit*3/4)
 	}
-	return max(1, limit*3/4)
+	return limit
 }
 
 // usedBefore returns how many tokens the run has used outside of the turns: in other attempts, and beside them.

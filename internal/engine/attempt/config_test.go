@@ -24,7 +24,7 @@ func TestLoopConfig(t *testing.T) {
 		return loopConfig(run, runpolicy.ReadJournal(run, nil), now)
 	}
 	first := motorloop.Config{
-		MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC), Keep: motorloop.KeepChanges,
+		Attempt: 1, MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC), Keep: motorloop.KeepChanges,
 		TimeLimit: 10 * time.Minute,
 	}
 	if diff := cmp.Diff(first, config(func(*v1alpha1.MotorRun) {})); diff != "" {
@@ -37,11 +37,11 @@ func TestLoopConfig(t *testing.T) {
 		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 		run.Status.Paused.DurationSeconds = 60
 		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{
-			Index: 1, RecoveryContext: "it failed", StartTime: new(metav1.NewTime(time.Date(2026, 1, 3, 23, 0, 0, 0, time.FixedZone("", -7200)))),
+			Index: 2, RecoveryContext: "it failed", StartTime: new(metav1.NewTime(time.Date(2026, 1, 3, 23, 0, 0, 0, time.FixedZone("", -7200)))),
 		})
 	}
 	want := motorloop.Config{
-		Attempt: 1, Task: "do it", Tools: []string{"bash"}, Files: []string{"a"}, MaxIterations: 15, MaxTokens: 5,
+		Attempt: 2, Task: "do it", Tools: []string{"bash"}, Files: []string{"a"}, MaxIterations: 15, MaxTokens: 5,
 		OnUnknown: motorloop.UnknownModel, RecoveryContext: "it failed", Deadline: time.Date(2026, 1, 1, 0, 11, 0, 0, time.UTC),
 		WritesSkills: true, Keep: motorloop.KeepChanges, TimeLimit: 10 * time.Minute, Date: "2026-01-04",
 	}

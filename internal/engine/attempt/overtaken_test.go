@@ -60,7 +60,7 @@ func newOvertakenRig(t *testing.T) *overtakenRig {
 		return !r.stopped && live.Status.Execution.Worker == run.Status.Execution.Worker && live.Status.Execution.Epoch == 3 && live.Status.Sandbox.PodUID == "pod"
 	}
 	r.overtaking = &overtaking{
-		Attempt: &Attempt{Host: &Host{Lease: r.lease}, Env: env, Carries: carries}, hello: r.refuse(func() {}),
+		Attempt: &Attempt{Index: 1, Host: &Host{Lease: r.lease}, Env: env, Carries: carries}, hello: r.refuse(func() {}),
 	}
 	return r
 }

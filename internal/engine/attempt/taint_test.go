@@ -14,7 +14,7 @@ import (
 func TestRunIsTaintedByWhatCameIn(t *testing.T) {
 	run := enginetest.ReadyRun()
 	for from, want := range map[toolapi.Provenance]bool{toolapi.ProvenanceInternal: false, toolapi.ProvenanceUser: false, toolapi.ProvenanceWeb: true} {
-		step := v1alpha1.MotorStep{Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", Provenance: string(from)}}}}
+		step := v1alpha1.MotorStep{Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a1-s1-c0", Provenance: string(from)}}}}
 		if got, err := tainted(t.Context(), nil, run, []v1alpha1.MotorStep{step}); err != nil || got != want {
 			t.Errorf("%s: tainted %t, %v", from, got, err)
 		}

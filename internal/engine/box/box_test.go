@@ -42,7 +42,7 @@ func TestASandboxWithoutLandlockHasNoNotes(t *testing.T) {
 			s := box.Env.Entries.Sandbox()
 			s.PodUID, s.Unconfined = "pod", tt.unconfined
 			box.Env.Entries.UseSandbox(s)
-			r, err := box.Call(t.Context(), toolapi.Call{ID: "a0-s2-c0", Tool: toolapi.ToolBash, Arguments: []byte(`{"command":"true"}`)})
+			r, err := box.Call(t.Context(), toolapi.Call{ID: "a1-s2-c0", Tool: toolapi.ToolBash, Arguments: []byte(`{"command":"true"}`)})
 			if _, notes := r.Parts(); err != nil || r.Output != said.Output || notes != tt.notes {
 				t.Errorf("%+v, notes %q, %v", r, notes, err)
 			}

@@ -64,18 +64,18 @@ func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alph
 	run.Status.Egress = &v1alpha1.EgressStatus{Domains: reaches}
 	step := &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: run.Namespace, Name: journal.StepName(run.Name, 0, 1), Labels: map[string]string{v1alpha1.LabelRun: run.Name},
+			Namespace: run.Namespace, Name: journal.StepName(run.Name, 1, 1), Labels: map[string]string{v1alpha1.LabelRun: run.Name},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
 		},
 		Spec: v1alpha1.MotorStepSpec{
-			Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"},
-			ToolCalls: []v1alpha1.ToolCall{{ID: "a0-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"` + allowedOnce + `","reason":"why"}`}},
+			Type: v1alpha1.StepTurn, Attempt: 1, Index: 1, Epoch: 1, Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"},
+			ToolCalls: []v1alpha1.ToolCall{{ID: "a1-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"` + allowedOnce + `","reason":"why"}`}},
 		},
-		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}, Background: programs},
+		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a1-s1-c0", OK: true}}, Background: programs},
 	}
-	id := calls.AskID(step, v1alpha1.InputDomainRequest, "a0-s1-c0")
+	id := calls.AskID(step, v1alpha1.InputDomainRequest, "a1-s1-c0")
 	step.Status.Asks = []v1alpha1.StepAsk{{
-		ID: id, Kind: v1alpha1.InputDomainRequest, CallID: "a0-s1-c0", Domain: allowedOnce, Outcome: v1alpha1.AskApproved, Decision: v1alpha1.DecisionAllowOnce,
+		ID: id, Kind: v1alpha1.InputDomainRequest, CallID: "a1-s1-c0", Domain: allowedOnce, Outcome: v1alpha1.AskApproved, Decision: v1alpha1.DecisionAllowOnce,
 	}}
 	run.Spec.Responses = []v1alpha1.Response{{ID: id, Decision: v1alpha1.DecisionAllowOnce}}
 	if change != nil {
@@ -100,7 +100,7 @@ func TestBackgroundEndsBeforeTheCallOfAllowOnce(t *testing.T) {
 		want     string
 	}{
 		"its call":                     {toolapi.ToolBash, true, toolapi.CallAbsent, []v1alpha1.Domain{allowedOnce}, nil, nil, ends},
-		"ended by itself":              {toolapi.ToolBash, false, toolapi.CallAbsent, []v1alpha1.Domain{allowedOnce}, nil, []v1alpha1.StepProgram{{CallID: "a0-s1-c0", Execution: "a0-s1-c0", State: v1alpha1.ProgramSucceeded}}, ""},
+		"ended by itself":              {toolapi.ToolBash, false, toolapi.CallAbsent, []v1alpha1.Domain{allowedOnce}, nil, []v1alpha1.StepProgram{{CallID: "a1-s1-c0", Execution: "a1-s1-c0", State: v1alpha1.ProgramSucceeded}}, ""},
 		"nothing is in the background": {toolapi.ToolBash, false, toolapi.CallAbsent, []v1alpha1.Domain{allowedOnce}, nil, nil, ""},
 		"the call runs":                {toolapi.ToolBash, true, toolapi.CallRunning, []v1alpha1.Domain{allowedOnce}, nil, nil, ""},
 		"the call was made":            {toolapi.ToolBash, true, toolapi.CallFinished, []v1alpha1.Domain{allowedOnce}, nil, nil, ""},
@@ -117,7 +117,7 @@ func TestBackgroundEndsBeforeTheCallOfAllowOnce(t *testing.T) {
 			box.Client, box.left = enginetest.ToolsAt(t, sandbox), tt.left
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := box.awaitOnce(ctx, toolapi.Call{ID: "a0-s2-c0", Tool: tt.tool}); err != nil {
+			if err := box.awaitOnce(ctx, toolapi.Call{ID: "a1-s2-c0", Tool: tt.tool}); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(sandbox.asked, ", "); got != tt.want {
@@ -144,7 +144,7 @@ func TestCallsWaitForTheProxyToKnowWhatWasAllowedOnce(t *testing.T) {
 		"it does not count any more": {toolapi.ToolBash, []v1alpha1.Domain{allowedOnce}, func(run *v1alpha1.MotorRun) { run.Spec.Suspend = true }, false, false, true, nil},
 		"a program is in the background since before": {
 			toolapi.ToolBash, []v1alpha1.Domain{allowedOnce}, nil, false, false, true,
-			[]v1alpha1.StepProgram{{CallID: "a0-s1-c0", Execution: "a0-s1-c0", State: v1alpha1.ProgramRunning}},
+			[]v1alpha1.StepProgram{{CallID: "a1-s1-c0", Execution: "a1-s1-c0", State: v1alpha1.ProgramRunning}},
 		},
 		"a call that stays inside": {toolapi.ToolRead, nil, nil, false, false, false, nil},
 		// The domains in the policy of the run's skill need no permission of a person.
@@ -169,7 +169,7 @@ func TestCallsWaitForTheProxyToKnowWhatWasAllowedOnce(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				err := box.awaitOnce(t.Context(), toolapi.Call{ID: "a0-s2-c0", Tool: tt.tool})
+				err := box.awaitOnce(t.Context(), toolapi.Call{ID: "a1-s2-c0", Tool: tt.tool})
 				switch took := time.Since(began); {
 				case tt.waits && (!errors.Is(err, runenv.ErrMissing) || took != onceTimeout):
 					t.Errorf("%v after %s", err, took)
@@ -198,7 +198,7 @@ func TestCallGoesOnWhenTheProxyKnows(t *testing.T) {
 			}
 		})
 		began := time.Now()
-		if err := box.awaitOnce(t.Context(), toolapi.Call{ID: "a0-s2-c0", Tool: toolapi.ToolBash}); err != nil || time.Since(began) > 10*time.Second+oncePause {
+		if err := box.awaitOnce(t.Context(), toolapi.Call{ID: "a1-s2-c0", Tool: toolapi.ToolBash}); err != nil || time.Since(began) > 10*time.Second+oncePause {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})

@@ -28,7 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-const firstRead, secondRead = "a0-s2-c0", "a0-s2-c1"
+const firstRead, secondRead = "a1-s2-c0", "a1-s2-c1"
 
 // restartingSandbox is a tool server that is killed when it has all the reads of an answer, and replaced by a new one. The end of
 // the first read was not seen; the new tool server makes the others when the client knows that.
@@ -160,7 +160,7 @@ func readingBox(t *testing.T, everything bool) (*Box, *redacting.Secrets) {
 	box.config.EgressKey, box.config.GrantNamespace = []byte("key"), "motor"
 	uid := string(box.Env.Run.UID)
 	data, err := (&grant.Grant{
-		RunUID: uid, PodUID: "pod", TokenHash: grant.HashToken(grant.Token([]byte("key"), uid, "pod", 0)), ExpiresAt: time.Now().Add(time.Hour),
+		RunUID: uid, PodUID: "pod", TokenHash: grant.HashToken(grant.Token([]byte("key"), uid, "pod", 1)), ExpiresAt: time.Now().Add(time.Hour),
 		Credentials: []grant.Credential{{Name: "api_key", Handle: "mch-abc", Slot: "Bearer", Value: secret.New([]byte("a-secret-value"))}},
 	}).Encode()
 	if err != nil {
@@ -192,7 +192,7 @@ func TestReadsSideBySideWithARestart(t *testing.T) {
 			box.Client = enginetest.ToolsAt(t, sandbox)
 			ordered := orderedLoop{box, Journal{Journal: box.Env.Entries, Box: box}, first, make(chan struct{})}
 			loop := &motorloop.Loop{
-				Config:  motorloop.Config{Task: "t", Tools: []string{toolapi.ToolRead, toolapi.ToolBash}, MaxIterations: 9, TextEnds: true},
+				Config:  motorloop.Config{Attempt: 1, Task: "t", Tools: []string{toolapi.ToolRead, toolapi.ToolBash}, MaxIterations: 9, TextEnds: true},
 				Model:   readingModel(),
 				Tools:   redacting.Tools{Tools: ordered, Secrets: known, Refresh: box.WayOut.Refresh},
 				Journal: ordered,
@@ -210,9 +210,9 @@ func checkRestart(t *testing.T, events []string, everything bool) {
 	again := slices.Index(events, firstRead+"-r1")
 	last := 0
 	for i := range toolapi.MaxReads {
-		last = max(last, slices.Index(events, fmt.Sprintf("a0-s2-c%d", i)))
+		last = max(last, slices.Index(events, fmt.Sprintf("a1-s2-c%d", i)))
 	}
-	if again < 0 || !slices.Contains(events, "a0-s3-c0") {
+	if again < 0 || !slices.Contains(events, "a1-s3-c0") {
 		t.Fatalf("not all calls were made: %v", events)
 	}
 	between := events[last+1 : again]
@@ -250,7 +250,7 @@ func TestCallsGiveASandboxUpTogether(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range toolapi.MaxReads {
 		calls.Go(func() {
-			c := toolapi.Call{ID: fmt.Sprintf("a0-s2-c%d", i), Tool: toolapi.ToolRead, Arguments: json.RawMessage(`{"path":"f"}`)}
+			c := toolapi.Call{ID: fmt.Sprintf("a1-s2-c%d", i), Tool: toolapi.ToolRead, Arguments: json.RawMessage(`{"path":"f"}`)}
 			if _, err := box.Call(t.Context(), c); !errors.Is(err, runenv.ErrMissing) {
 				t.Error(err)
 			}

@@ -90,7 +90,7 @@ func ReadyRun() *v1alpha1.MotorRun {
 	run.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 20, ActiveDeadlineSeconds: 600}
 	run.Status.Execution.Worker = "worker-1"
-	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}}
+	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}}
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.1"}
 	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue}}
 	return run
@@ -100,10 +100,10 @@ func ReadyRun() *v1alpha1.MotorRun {
 func Step(run *v1alpha1.MotorRun, index int32, epoch int64) *v1alpha1.MotorStep {
 	return &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: run.Namespace, Name: journal.StepName(run.Name, 0, index), Labels: map[string]string{v1alpha1.LabelRun: run.Name},
+			Namespace: run.Namespace, Name: journal.StepName(run.Name, 1, index), Labels: map[string]string{v1alpha1.LabelRun: run.Name},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
 		},
-		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: index, Epoch: epoch, Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"}},
+		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: index, Epoch: epoch, Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"}},
 	}
 }
 
@@ -127,7 +127,7 @@ func Env(t testing.TB, c client.Client, run *v1alpha1.MotorRun, now func() time.
 		Claim: journal.Claim{Epoch: max(1, run.Status.Execution.Epoch), Worker: "worker-1"}, Known: &redacting.Secrets{}, Absence: &runenv.Absence{}, Log: slog.New(slog.DiscardHandler),
 	}
 	var err error
-	if e.Entries, err = journal.Load(t.Context(), c, c, run, 0, e.Claim, now); err != nil {
+	if e.Entries, err = journal.Load(t.Context(), c, c, run, 1, e.Claim, now); err != nil {
 		t.Fatal(err)
 	}
 	return e

@@ -88,7 +88,7 @@ func TestSecretsPrintNothing(t *testing.T) {
 	}
 }
 
-const gap = "\n… 70000 bytes left out; the whole output is in .motor/output/a0-s1-c0, read it with the read tool …\n"
+const gap = "\n… 70000 bytes left out; the whole output is in .motor/output/a1-s1-c0, read it with the read tool …\n"
 
 func TestSecretsHideWhatIsCut(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestSecretsHideWhatIsCut(t *testing.T) {
 		"a value": long[:len(long)-20] + key[:20] + gap + key[20:] + long[len(key[20:]):],
 		"nothing": long + gap + long,
 	} {
-		for _, file := range []string{".motor/output/a0-s1-c0", ""} {
+		for _, file := range []string{".motor/output/a1-s1-c0", ""} {
 			got := known.HideResult(toolapi.Result{Output: text, OutputFile: file})
 			if got.Output != rest+gap+long[lost:] || got.OutputFile != file {
 				t.Errorf("%s: %d bytes of %d", name, len(got.Output), len(text))

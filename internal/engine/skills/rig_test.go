@@ -148,14 +148,14 @@ func (r *skillRig) must(err error) {
 func (r *skillRig) did(tool, arguments string) {
 	r.t.Helper()
 	n := int32(len(r.steps) + 1)
-	id := fmt.Sprintf("a0-s%d-c0", n)
+	id := fmt.Sprintf("a1-s%d-c0", n)
 	step := v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: journal.StepName("run", 0, n), Labels: map[string]string{v1alpha1.LabelRun: "run"},
+			Namespace: "ns", Name: journal.StepName("run", 1, n), Labels: map[string]string{v1alpha1.LabelRun: "run"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r.run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
 		},
 		Spec: v1alpha1.MotorStepSpec{
-			Type: v1alpha1.StepTurn, Index: n, Epoch: 1, ToolCalls: []v1alpha1.ToolCall{{ID: id, Tool: tool, Arguments: arguments}},
+			Type: v1alpha1.StepTurn, Attempt: 1, Index: n, Epoch: 1, ToolCalls: []v1alpha1.ToolCall{{ID: id, Tool: tool, Arguments: arguments}},
 			Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"},
 		},
 		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: id, OK: true}}},
@@ -177,7 +177,7 @@ func (r *skillRig) collector() *Collector {
 
 func (r *skillRig) entries() *journal.Log {
 	r.t.Helper()
-	entries, err := journal.Load(r.t.Context(), r.client, r.client, r.run, 0, journal.Claim{Epoch: 1, Worker: "worker-1"}, r.env.Now)
+	entries, err := journal.Load(r.t.Context(), r.client, r.client, r.run, 1, journal.Claim{Epoch: 1, Worker: "worker-1"}, r.env.Now)
 	r.must(err)
 	return entries
 }

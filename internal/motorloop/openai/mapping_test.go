@@ -102,7 +102,7 @@ func TestMapping(t *testing.T) {
 		Messages: []motorloop.Message{
 			{Role: motorloop.RoleSystem, Content: "rules"},
 			{Role: motorloop.RoleUser, Content: "task"},
-			{Role: motorloop.RoleAssistant, Calls: []motorloop.Call{{ID: "a0-s1-c0", ModelID: "x1", Tool: "list", Arguments: "{}"}}},
+			{Role: motorloop.RoleAssistant, Calls: []motorloop.Call{{ID: "a1-s1-c0", ModelID: "x1", Tool: "list", Arguments: "{}"}}},
 			{Role: motorloop.RoleTool, ToolCallID: "x1", Content: "a.txt"},
 			{Role: motorloop.RoleAssistant, Content: "hm"},
 		},

@@ -234,8 +234,8 @@ func TestCommandRefused(t *testing.T) {
 
 func TestApprovalsHaveIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	s := testStep(9, 1000)
-	if got := AskID(&s, v1alpha1.InputApproval, "a9-s1000-c63-r3"); got != AskID(&s, v1alpha1.InputOutcomeUnknown, "a9-s1000-c63-r3-approval") || len(got) > 64 {
+	s := testStep(10, 1000)
+	if got := AskID(&s, v1alpha1.InputApproval, "a10-s1000-c63-r3"); got != AskID(&s, v1alpha1.InputOutcomeUnknown, "a10-s1000-c63-r3-approval") || len(got) > 64 {
 		t.Errorf("the id %q", got)
 	}
 }
@@ -251,7 +251,7 @@ func TestOpenRule(t *testing.T) {
 		return s
 	}
 	forRun := func(tool, rule string) v1alpha1.MotorStep {
-		return approved(0, tool, rule, v1alpha1.DecisionApproveRun, v1alpha1.AskApproved)
+		return approved(1, tool, rule, v1alpha1.DecisionApproveRun, v1alpha1.AskApproved)
 	}
 	for name, tt := range map[string]struct {
 		command string
@@ -261,9 +261,9 @@ func TestOpenRule(t *testing.T) {
 		"nothing was approved":       {"git push", nil, push},
 		"no rule":                    {"git status", nil, ""},
 		"approved for the run":       {"git push origin x", []v1alpha1.MotorStep{forRun("bash", push)}, ""},
-		"in an attempt before":       {"git push", []v1alpha1.MotorStep{forRun("bash", push), testStep(1, 1)}, ""},
-		"approved once":              {"git push", []v1alpha1.MotorStep{approved(0, "bash", push, v1alpha1.DecisionApproveOnce, v1alpha1.AskApproved)}, push},
-		"the run's time was over":    {"git push", []v1alpha1.MotorStep{approved(0, "bash", push, v1alpha1.DecisionApproveRun, v1alpha1.AskExpired)}, push},
+		"in an attempt before":       {"git push", []v1alpha1.MotorStep{forRun("bash", push), testStep(2, 1)}, ""},
+		"approved once":              {"git push", []v1alpha1.MotorStep{approved(1, "bash", push, v1alpha1.DecisionApproveOnce, v1alpha1.AskApproved)}, push},
+		"the run's time was over":    {"git push", []v1alpha1.MotorStep{approved(1, "bash", push, v1alpha1.DecisionApproveRun, v1alpha1.AskExpired)}, push},
 		"another tool was approved":  {"git push", []v1alpha1.MotorStep{forRun("code", push)}, push},
 		"another rule was approved":  {"git push", []v1alpha1.MotorStep{forRun("bash", remove)}, push},
 		"another rule is about it":   {"git push; rm -rf x", []v1alpha1.MotorStep{forRun("bash", push)}, remove},

@@ -71,30 +71,30 @@ func TestAlreadyDone(t *testing.T) {
 		id    string
 		want  *toolapi.Result
 	}{
-		{"first", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push))}, "a0-s1-c0", nil},
-		{"same turn", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push))}, "a0-s1-c1", nil},
-		{"other keys of JSON", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", ` { "command" : "git push" }`), good), testStep(0, 2, call("bash", push))}, "a0-s2-c0", nil},
-		{"earlier attempt", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good), testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
-		{"not recorded yet", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good)}, "a0-s2-c0", nil},
-		{"the first of several", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push), good, call("bash", push))}, "a0-s1-c2", nil},
-		{"later ones do not count", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push)), testStep(0, 2, call("bash", push), good)}, "a0-s1-c0", nil},
-		{"failed", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "exit_1"}), call("bash", push))}, "a0-s1-c1", nil},
-		{"denied", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "approval_denied"}), call("bash", push))}, "a0-s1-c1", nil},
-		{"another command", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", `{"command":"git push x"}`), good, call("bash", push))}, "a0-s1-c1", nil},
-		{"another tool", run, []v1alpha1.MotorStep{testStep(0, 1, call("code", push), good, call("bash", push))}, "a0-s1-c1", nil},
-		{"not irreversible", testRun(), []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push))}, "a0-s1-c1", nil},
-		{"unknown", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push))}, "a0-s1-c1", maybe("a0-s1-c0")},
-		{"skipped", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "skipped"}), call("bash", push))}, "a0-s1-c1", maybe("a0-s1-c0")},
-		{"the first unknown", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push), lost, call("bash", push))}, "a0-s1-c2", maybe("a0-s1-c0")},
-		{"one that succeeded makes no difference", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push), good, call("bash", push))}, "a0-s1-c2", maybe("a0-s1-c0")},
-		{"no result in an ended attempt", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", maybe("a0-s1-c0")},
-		{"no result in this attempt", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push)), testStep(1, 2, call("bash", push))}, "a1-s2-c0", nil},
-		{"its turn did not come", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", `{"command":"ls"}`), call("bash", push)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
-		{"behind a question", run, []v1alpha1.MotorStep{testStep(0, 1, ask("?"), call("bash", push)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", maybe("a0-s1-c1")},
-		{"not approved", asking, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
-		{"asked", asking, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), approved("")), testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
-		{"approved", asking, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), approved("Approved")), testStep(1, 1, call("bash", push))}, "a1-s1-c0", maybe("a0-s1-c0")},
-		{"found unknown", asking, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), unknown("a0-s1-c0", "a0-s1-c0", "Person", 0)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", maybe("a0-s1-c0")},
+		{"first", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
+		{"same turn", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), good, call("bash", push))}, "a1-s1-c1", nil},
+		{"other keys of JSON", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", ` { "command" : "git push" }`), good), testStep(1, 2, call("bash", push))}, "a1-s2-c0", nil},
+		{"earlier attempt", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), good), testStep(2, 1, call("bash", push))}, "a2-s1-c0", nil},
+		{"not recorded yet", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), good)}, "a1-s2-c0", nil},
+		{"the first of several", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), good, call("bash", push), good, call("bash", push))}, "a1-s1-c2", nil},
+		{"later ones do not count", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push)), testStep(1, 2, call("bash", push), good)}, "a1-s1-c0", nil},
+		{"failed", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "exit_1"}), call("bash", push))}, "a1-s1-c1", nil},
+		{"denied", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "approval_denied"}), call("bash", push))}, "a1-s1-c1", nil},
+		{"another command", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", `{"command":"git push x"}`), good, call("bash", push))}, "a1-s1-c1", nil},
+		{"another tool", run, []v1alpha1.MotorStep{testStep(1, 1, call("code", push), good, call("bash", push))}, "a1-s1-c1", nil},
+		{"not irreversible", testRun(), []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), good, call("bash", push))}, "a1-s1-c1", nil},
+		{"unknown", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), lost, call("bash", push))}, "a1-s1-c1", maybe("a1-s1-c0")},
+		{"skipped", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "skipped"}), call("bash", push))}, "a1-s1-c1", maybe("a1-s1-c0")},
+		{"the first unknown", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), lost, call("bash", push), lost, call("bash", push))}, "a1-s1-c2", maybe("a1-s1-c0")},
+		{"one that succeeded makes no difference", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), lost, call("bash", push), good, call("bash", push))}, "a1-s1-c2", maybe("a1-s1-c0")},
+		{"no result in an ended attempt", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push)), testStep(2, 1, call("bash", push))}, "a2-s1-c0", maybe("a1-s1-c0")},
+		{"no result in this attempt", run, []v1alpha1.MotorStep{testStep(2, 1, call("bash", push)), testStep(2, 2, call("bash", push))}, "a2-s2-c0", nil},
+		{"its turn did not come", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", `{"command":"ls"}`), call("bash", push)), testStep(2, 1, call("bash", push))}, "a2-s1-c0", nil},
+		{"behind a question", run, []v1alpha1.MotorStep{testStep(1, 1, ask("?"), call("bash", push)), testStep(2, 1, call("bash", push))}, "a2-s1-c0", maybe("a1-s1-c1")},
+		{"not approved", asking, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push)), testStep(2, 1, call("bash", push))}, "a2-s1-c0", nil},
+		{"asked", asking, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), approved("")), testStep(2, 1, call("bash", push))}, "a2-s1-c0", nil},
+		{"approved", asking, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), approved("Approved")), testStep(2, 1, call("bash", push))}, "a2-s1-c0", maybe("a1-s1-c0")},
+		{"found unknown", asking, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push), unknown("a1-s1-c0", "a1-s1-c0", "Person", 0)), testStep(2, 1, call("bash", push))}, "a2-s1-c0", maybe("a1-s1-c0")},
 	} {
 		if diff := cmp.Diff(c.want, AlreadyDone(c.run, c.steps, c.id, "bash", push)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
@@ -121,23 +121,23 @@ func TestAlreadyDoneByKey(t *testing.T) {
 		steps          []v1alpha1.MotorStep
 		want           *toolapi.Result
 	}{
-		{"same key", with("git push b", "k"), "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, doneBy("a0-s1-c0", file)},
-		{"same key, another command", with("ls", "k"), "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, doneBy("a0-s1-c0", file)},
-		{"another key", with("git push a", "k2"), "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, nil},
-		{"no key", `{"command":"git push a"}`, "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, nil},
-		{"same turn", with("git push a", "k"), "a0-s1-c1", []v1alpha1.MotorStep{testStep(0, 1, k, good, k)}, doneBy("a0-s1-c0", file)},
-		{"earlier attempt", with("git push a", "k"), "a1-s1-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good), testStep(1, 1, k)}, doneBy("a0-s1-c0", "")},
-		{"a third time", with("git push a", "k"), "a0-s1-c2", []v1alpha1.MotorStep{testStep(0, 1, k, good, k, again, k)}, doneBy("a0-s1-c0", file)},
-		{"it failed", with("git push a", "k"), "a0-s1-c1", []v1alpha1.MotorStep{testStep(0, 1, k, finished(v1alpha1.ToolResult{ErrorCode: "exit_1"}), k)}, nil},
-		{"later ones do not count", with("git push a", "k"), "a0-s1-c0", []v1alpha1.MotorStep{testStep(0, 1, k), testStep(0, 2, k, good)}, nil},
-		{"done after unknown", with("git push a", "k"), "a0-s1-c2", []v1alpha1.MotorStep{testStep(0, 1, k, lost, k, good, k)}, doneBy("a0-s1-c1", file)},
+		{"same key", with("git push b", "k"), "a1-s2-c0", []v1alpha1.MotorStep{testStep(1, 1, k, good)}, doneBy("a1-s1-c0", file)},
+		{"same key, another command", with("ls", "k"), "a1-s2-c0", []v1alpha1.MotorStep{testStep(1, 1, k, good)}, doneBy("a1-s1-c0", file)},
+		{"another key", with("git push a", "k2"), "a1-s2-c0", []v1alpha1.MotorStep{testStep(1, 1, k, good)}, nil},
+		{"no key", `{"command":"git push a"}`, "a1-s2-c0", []v1alpha1.MotorStep{testStep(1, 1, k, good)}, nil},
+		{"same turn", with("git push a", "k"), "a1-s1-c1", []v1alpha1.MotorStep{testStep(1, 1, k, good, k)}, doneBy("a1-s1-c0", file)},
+		{"earlier attempt", with("git push a", "k"), "a2-s1-c0", []v1alpha1.MotorStep{testStep(1, 1, k, good), testStep(2, 1, k)}, doneBy("a1-s1-c0", "")},
+		{"a third time", with("git push a", "k"), "a1-s1-c2", []v1alpha1.MotorStep{testStep(1, 1, k, good, k, again, k)}, doneBy("a1-s1-c0", file)},
+		{"it failed", with("git push a", "k"), "a1-s1-c1", []v1alpha1.MotorStep{testStep(1, 1, k, finished(v1alpha1.ToolResult{ErrorCode: "exit_1"}), k)}, nil},
+		{"later ones do not count", with("git push a", "k"), "a1-s1-c0", []v1alpha1.MotorStep{testStep(1, 1, k), testStep(1, 2, k, good)}, nil},
+		{"done after unknown", with("git push a", "k"), "a1-s1-c2", []v1alpha1.MotorStep{testStep(1, 1, k, lost, k, good, k)}, doneBy("a1-s1-c1", file)},
 	} {
 		if diff := cmp.Diff(c.want, AlreadyDone(testRun(), c.steps, c.id, "bash", c.args)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	got := AlreadyDone(testRun(), []v1alpha1.MotorStep{testStep(0, 1, k, lost)}, "a0-s2-c0", "bash", with("git push a", "k"))
-	if got == nil || got.ErrorCode != toolapi.CodeOutcomeUnknown || !strings.Contains(got.Output, "a0-s1-c0") {
+	got := AlreadyDone(testRun(), []v1alpha1.MotorStep{testStep(1, 1, k, lost)}, "a1-s2-c0", "bash", with("git push a", "k"))
+	if got == nil || got.ErrorCode != toolapi.CodeOutcomeUnknown || !strings.Contains(got.Output, "a1-s1-c0") {
 		t.Errorf("unknown: %+v", got)
 	}
 }
@@ -173,8 +173,8 @@ func TestUnknownUnderAnotherKey(t *testing.T) {
 		{"bash", bash("ls", one), bash("ls", none), lost, true},
 		{"mcp__mail__send", `{"idempotencyKey":"a"}`, `{"idempotencyKey":"b"}`, lost, true},
 	} {
-		steps := []v1alpha1.MotorStep{testStep(0, 1, call(c.tool, c.before), c.result)}
-		got := AlreadyDone(plainRun(v1alpha1.ApprovalNever, "example.org"), steps, "a0-s2-c0", c.tool, c.after)
+		steps := []v1alpha1.MotorStep{testStep(1, 1, call(c.tool, c.before), c.result)}
+		got := AlreadyDone(plainRun(v1alpha1.ApprovalNever, "example.org"), steps, "a1-s2-c0", c.tool, c.after)
 		if made := got == nil; made != c.made || !made && got.ErrorCode != toolapi.CodeOutcomeUnknown {
 			t.Errorf("%s %s after %s: %+v", c.tool, c.after, c.before, got)
 		}
@@ -188,9 +188,9 @@ func TestMadeTwice(t *testing.T) {
 	for tool, args := range map[string]string{
 		"bash": `{"command":"git push"}`, "fetch": `{"url":"u","method":"POST"}`, "code": `{"source":"1"}`, "mcp__mail__send": `{"to":"x"}`,
 	} {
-		steps := []v1alpha1.MotorStep{testStep(0, 1, call(tool, args), good), testStep(0, 2, call("bash", `{"command":"git commit"}`), good)}
+		steps := []v1alpha1.MotorStep{testStep(1, 1, call(tool, args), good), testStep(1, 2, call("bash", `{"command":"git commit"}`), good)}
 		for _, run := range []*v1alpha1.MotorRun{ruledRun(v1alpha1.ApprovalAlways, "example.org"), plainRun(v1alpha1.ApprovalNever, "example.org")} {
-			if got := AlreadyDone(run, steps, "a0-s3-c0", tool, args); got != nil {
+			if got := AlreadyDone(run, steps, "a1-s3-c0", tool, args); got != nil {
 				t.Errorf("%s %s: %+v", tool, args, got)
 			}
 		}
@@ -201,8 +201,8 @@ func TestMadeTwice(t *testing.T) {
 func TestAlreadyDoneIsBounded(t *testing.T) {
 	t.Parallel()
 	args := `{"url":"u","method":"POST","idempotencyKey":"k"}`
-	steps := []v1alpha1.MotorStep{testStep(0, 1, call("fetch", args), finished(v1alpha1.ToolResult{OK: true, Output: strings.Repeat("é", toolapi.MaxOutputBytes/2)}))}
-	got := AlreadyDone(testRun(), steps, "a0-s2-c0", "fetch", args)
+	steps := []v1alpha1.MotorStep{testStep(1, 1, call("fetch", args), finished(v1alpha1.ToolResult{OK: true, Output: strings.Repeat("é", toolapi.MaxOutputBytes/2)}))}
+	got := AlreadyDone(testRun(), steps, "a1-s2-c0", "fetch", args)
 	if got == nil || len(got.Output) > toolapi.MaxOutputBytes || !strings.HasSuffix(got.Output, "é…") {
 		t.Errorf("%+.200v", got)
 	}
@@ -213,12 +213,12 @@ func TestALaterApprovalStartedNothing(t *testing.T) {
 	t.Parallel()
 	run := testRun()
 	run.Spec.Approval = &v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"bash"}}
-	first := testStep(0, 1, call("bash", "{}"))
-	later := testStep(1, 1, call("bash", "{}"), approved(v1alpha1.AskApproved))
+	first := testStep(1, 1, call("bash", "{}"))
+	later := testStep(2, 1, call("bash", "{}"), approved(v1alpha1.AskApproved))
 	a := &later.Status.Asks[0]
 	a.Decision, a.Rule = v1alpha1.DecisionApproveRun, "spec.approval.tools: bash"
-	for e := range before([]v1alpha1.MotorStep{first, later}, "a1-s2-c0", "bash") {
-		if e.call.ID == "a0-s1-c0" && e.isUnknown(run, 1) {
+	for e := range before([]v1alpha1.MotorStep{first, later}, "a2-s2-c0", "bash") {
+		if e.call.ID == "a1-s1-c0" && e.isUnknown(run, 1) {
 			t.Error("the call of the first attempt may have been started")
 		}
 	}

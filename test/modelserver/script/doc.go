@@ -79,7 +79,7 @@
 // text/template, with a missing key as an error. Data: .Last (last tool output),
 // .LastJSON (the JSON in it, numbers as they were written), .Tool "NAME" (latest
 // output of the tool or call id NAME), .Task (the first user message, in which a
-// test puts values), .System (all system messages), .Attempt
+// test puts values), .System (all system messages), .Attempt (from 1)
 // and .Turn (from 0), .Messages, .Value "NAME" ["DEFAULT"] (VALUE where the task says NAME=VALUE), and
 // .Effect ["PART"...] (a bash command that has an effect which is counted at
 // /effects as RUN.aATTEMPT.tTURN.PART; the task has to say "as RUN" and

@@ -15,7 +15,7 @@ var (
 	address   = regexp.MustCompile(`^([0-9a-fA-F.:\[\]]+):([0-9]{1,5})$`)
 	// who is the name of a run in its task, "Play your part as NAME."
 	who = regexp.MustCompile(`\bas ([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)`)
-	// attemptNumber counts from 0. The prompt of a first attempt does not name it.
+	// attemptNumber counts from 1. The prompt of a first attempt does not name it.
 	attemptNumber = regexp.MustCompile(`\battempt (\d{1,3}) at the task`)
 )
 
@@ -40,11 +40,11 @@ func (d data) Value(name string, otherwise ...string) (string, error) {
 	return "", fmt.Errorf("%w: %s", errNoValue, name)
 }
 
-// Attempt is the number of the attempt, from 0.
+// Attempt is the number of the attempt, from 1.
 func (d data) Attempt() (int, error) {
 	found := attemptNumber.FindStringSubmatch(d.System())
 	if found == nil {
-		return 0, nil
+		return 1, nil
 	}
 	return strconv.Atoi(found[1])
 }

@@ -14,7 +14,7 @@ import (
 //
 // AttemptStatus is one attempt at the task.
 type AttemptStatusApplyConfiguration struct {
-	// index counts the attempts from 0.
+	// index is the number of the attempt. The first one is 1.
 	Index *int32 `json:"index,omitempty"`
 	// cause says why it was made.
 	Cause *apiv1alpha1.AttemptCause `json:"cause,omitempty"`

@@ -19,7 +19,7 @@ type EgressStatusApplyConfiguration struct {
 	Proxy *string `json:"proxy,omitempty"`
 	// credentials are the names of those that the proxy puts in now, or that the sandbox was given (exposeToSandbox).
 	Credentials []string `json:"credentials,omitempty"`
-	// attempt that the proxy knows the sandbox's token of.
+	// attempt that the proxy knows the sandbox's token of. The first one is 1.
 	Attempt *int32 `json:"attempt,omitempty"`
 }
 

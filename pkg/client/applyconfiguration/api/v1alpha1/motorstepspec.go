@@ -16,7 +16,7 @@ type MotorStepSpecApplyConfiguration struct {
 	// type is Turn for an answer of the model, Summary for a summary of older turns, Outcome for the end of an attempt, Outage
 	// for a model that could not be had.
 	Type *apiv1alpha1.StepType `json:"type,omitempty"`
-	// attempt counts the attempts of the run from 0.
+	// attempt is the number of the attempt that the step is of. The first one is 1.
 	Attempt *int32 `json:"attempt,omitempty"`
 	// index counts the steps of the attempt from 1. An Outage has the index of the step that waits for the model.
 	Index *int32 `json:"index,omitempty"`

@@ -32,7 +32,7 @@ type PendingInputApplyConfiguration struct {
 	Default *string `json:"default,omitempty"`
 	// stepName that asked, by name.
 	StepName *string `json:"stepName,omitempty"`
-	// attempt that the decision Retry starts, set for kind Retry.
+	// attempt that the decision Retry starts, set for kind Retry. The id names the attempt that failed, which is the one before.
 	Attempt *int32 `json:"attempt,omitempty"`
 	// askTime is when the question was asked.
 	AskTime *v1.Time `json:"askTime,omitempty"`
