@@ -34,7 +34,7 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 	long := strings.Repeat("漢字<\x01", 20_000)
 	return &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "run-a1-s1", UID: "12345678-9abc", Labels: map[string]string{"a": "b", v1alpha1.LabelRun: "run"}, CreationTimestamp: metav1.NewTime(time.Unix(1700000000, 0)),
+			Name: "run-a01-s0001", UID: "12345678-9abc", Labels: map[string]string{"a": "b", v1alpha1.LabelRun: "run"}, CreationTimestamp: metav1.NewTime(time.Unix(1700000000, 0)),
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
 		Spec: v1alpha1.MotorStepSpec{

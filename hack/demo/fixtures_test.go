@@ -80,7 +80,7 @@ func ok(output string) *v1alpha1.ToolResult {
 func step(index int32, calls ...call) v1alpha1.MotorStep {
 	s := v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "demo", Name: fmt.Sprintf("portfolio-a1-s%d", index),
+			Namespace: "demo", Name: fmt.Sprintf("portfolio-a01-s%04d", index),
 			Labels: map[string]string{v1alpha1.LabelRun: "portfolio"},
 			OwnerReferences: []metav1.OwnerReference{
 				{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MotorRun", Name: "portfolio", UID: testUID, Controller: new(true)},

@@ -156,7 +156,7 @@ func lookFurther(namespace, run string) string {
   kubectl -n %[1]s get motorruns
   kubectl -n %[1]s get motorsteps -l %[3]s=%[2]s
   kubectl -n %[1]s describe motorrun %[2]s
-  kubectl -n %[1]s get motorstep %[2]s-a1-s1 -o yaml
+  kubectl -n %[1]s get motorstep %[2]s-a01-s0001 -o yaml
 To remove the cluster: make cluster-down
 `, namespace, run, v1alpha1.LabelRun)
 }

@@ -58,15 +58,15 @@ func TestStory(t *testing.T) {
 				{run: answered},
 				{run: runWith("Finished=True")},
 			},
-			[]string{"stepWritten portfolio-a1-s1", "callEnded a1-s1-c0", "stepWritten portfolio-a1-s2", "asked q1", "settled q1 stop", "ended"},
+			[]string{"stepWritten portfolio-a01-s0001", "callEnded a1-s1-c0", "stepWritten portfolio-a01-s0002", "asked q1", "settled q1 stop", "ended"},
 		},
 		"nothing twice": {
 			[]view{{run: asking(runWith(), "q1")}, {steps: []v1alpha1.MotorStep{done}}, {run: asking(runWith(), "q1")}, {steps: []v1alpha1.MotorStep{done}}},
-			[]string{"asked q1", "stepWritten portfolio-a1-s1", "callEnded a1-s1-c0"},
+			[]string{"asked q1", "stepWritten portfolio-a01-s0001", "callEnded a1-s1-c0"},
 		},
 		"steps before their run": {
 			[]view{{steps: []v1alpha1.MotorStep{done}}, {run: runWith()}},
-			[]string{"stepWritten portfolio-a1-s1", "callEnded a1-s1-c0"},
+			[]string{"stepWritten portfolio-a01-s0001", "callEnded a1-s1-c0"},
 		},
 		"steps of an earlier run": {[]view{{run: runWith()}, {steps: []v1alpha1.MotorStep{other}}}, nil},
 		"a second question": {

@@ -127,11 +127,11 @@ func TestEveryChangeIsFound(t *testing.T) {
 		problem string
 	}{
 		"nothing in it":         {remove(1, 7), 1, "", "nothing in the file"},
-		"first line removed":    {remove(1, 1), 1, "run-a1-s1", "carries the number 2"},
-		"a step removed":        {remove(3, 3), 3, "run-a1-s10", "carries the number 4"},
-		"several steps removed": {remove(3, 5), 3, "run-a2-s2", "carries the number 6"},
+		"first line removed":    {remove(1, 1), 1, "run-a01-s0001", "carries the number 2"},
+		"a step removed":        {remove(3, 3), 3, "run-a01-s0010", "carries the number 4"},
+		"several steps removed": {remove(3, 5), 3, "run-a02-s0002", "carries the number 6"},
 		"last step removed":     {remove(6, 6), 6, "", "carries the number 7"},
-		"end removed":           {remove(7, 7), 7, "", "cut off after run-a2-s2"},
+		"end removed":           {remove(7, 7), 7, "", "cut off after run-a02-s0002"},
 		"all but the run gone":  {remove(2, 7), 2, "", "cut off after the run"},
 		"cut in a line": {func(l [][]byte) [][]byte {
 			l[4] = l[4][:len(l[4])/2]
@@ -141,31 +141,31 @@ func TestEveryChangeIsFound(t *testing.T) {
 			l[6] = bytes.TrimSuffix(l[6], []byte("\n"))
 			return l
 		}, 7, "", "no line feed"},
-		"two steps swapped": {func(l [][]byte) [][]byte { l[2], l[3] = l[3], l[2]; return l }, 3, "run-a1-s10", "carries the number 4"},
-		"a step twice":      {func(l [][]byte) [][]byte { return slices.Insert(l, 3, l[2]) }, 4, "run-a1-s2", "carries the number 3"},
+		"two steps swapped": {func(l [][]byte) [][]byte { l[2], l[3] = l[3], l[2]; return l }, 3, "run-a01-s0010", "carries the number 4"},
+		"a step twice":      {func(l [][]byte) [][]byte { return slices.Insert(l, 3, l[2]) }, 4, "run-a01-s0002", "carries the number 3"},
 		"a line of another chain": {func(l [][]byte) [][]byte {
 			l[0], _, _ = bytes.Cut(other, []byte("\n"))
 			l[0] = append(l[0], '\n')
 			return l
-		}, 2, "run-a1-s1", "does not follow from the line before it (the run)"},
+		}, 2, "run-a01-s0001", "does not follow from the line before it (the run)"},
 		"an empty line":           {func(l [][]byte) [][]byte { return slices.Insert(l, 2, []byte("\n")) }, 3, "", "not written as"},
 		"something after the end": {func(l [][]byte) [][]byte { return append(l, []byte("{}\n")) }, 8, "", "not written as"},
 		"the end twice":           {func(l [][]byte) [][]byte { return append(l, l[6]) }, 8, "", "after the end"},
 		"blanks after the end":    {func(l [][]byte) [][]byte { return append(l, []byte(" ")) }, 8, "", "no line feed"},
-		"output changed":          {replace(4, "line one", "line 0ne"), 4, "run-a1-s10", "was changed"},
-		"a name changed":          {replace(4, "run-a1-s10", "run-a1-s11"), 4, "run-a1-s11", "was changed"},
-		"the number changed":      {replace(4, `"seq":4`, `"seq":5`), 4, "run-a1-s10", "was changed"},
-		"the kind changed":        {replace(4, `"kind":"MotorStep"`, `"kind":"MotorRun"`), 4, "run-a1-s10", "was changed"},
-		"prev changed":            {replace(4, `"prev":"sha256:`, `"prev":"sha256:0`), 4, "run-a1-s10", "was changed"},
-		"a digest changed":        {replace(4, `"}`+"\n", `0"}`+"\n"), 4, "run-a1-s10", "not written as"},
-		"a blank added":           {replace(4, `"object":{`, `"object": {`), 4, "run-a1-s10", "was changed"},
-		"a blank at the line end": {replace(4, "}\n", "} \n"), 4, "run-a1-s10", "not written as"},
+		"output changed":          {replace(4, "line one", "line 0ne"), 4, "run-a01-s0010", "was changed"},
+		"a name changed":          {replace(4, "run-a01-s0010", "run-a01-s0011"), 4, "run-a01-s0011", "was changed"},
+		"the number changed":      {replace(4, `"seq":4`, `"seq":5`), 4, "run-a01-s0010", "was changed"},
+		"the kind changed":        {replace(4, `"kind":"MotorStep"`, `"kind":"MotorRun"`), 4, "run-a01-s0010", "was changed"},
+		"prev changed":            {replace(4, `"prev":"sha256:`, `"prev":"sha256:0`), 4, "run-a01-s0010", "was changed"},
+		"a digest changed":        {replace(4, `"}`+"\n", `0"}`+"\n"), 4, "run-a01-s0010", "not written as"},
+		"a blank added":           {replace(4, `"object":{`, `"object": {`), 4, "run-a01-s0010", "was changed"},
+		"a blank at the line end": {replace(4, "}\n", "} \n"), 4, "run-a01-s0010", "not written as"},
 		"Windows line ends":       {replace(1, "}\n", "}\r\n"), 1, "run", "not written as"},
 		"the digest in capitals": {func(l [][]byte) [][]byte {
 			at := bytes.LastIndex(l[3], []byte("sha256:")) + 7
 			copy(l[3][at:], bytes.ToUpper(l[3][at:]))
 			return l
-		}, 4, "run-a1-s10", "not written as"},
+		}, 4, "run-a01-s0010", "not written as"},
 		"the count changed":        {replace(7, `"steps":5`, `"steps":4`), 7, "", "was changed"},
 		"a byte order mark before": {replace(1, `{"seq"`, "\ufeff"+`{"seq"`), 1, "", "was changed"},
 	}
@@ -215,11 +215,11 @@ func TestChainsThatMakeNoSense(t *testing.T) {
 		line    int
 		problem string
 	}{
-		"attempts out of order": {testRun(), []*v1alpha1.MotorStep{testStep(2, 1), testStep(1, 2)}, 3, "does not come after run-a2-s1"},
-		"steps out of order":    {testRun(), []*v1alpha1.MotorStep{testStep(1, 10), testStep(1, 2)}, 3, "does not come after run-a1-s10"},
+		"attempts out of order": {testRun(), []*v1alpha1.MotorStep{testStep(2, 1), testStep(1, 2)}, 3, "does not come after run-a02-s0001"},
+		"steps out of order":    {testRun(), []*v1alpha1.MotorStep{testStep(1, 10), testStep(1, 2)}, 3, "does not come after run-a01-s0010"},
 		"a step of another run": {testRun(), []*v1alpha1.MotorStep{testStep(1, 1, func(s *v1alpha1.MotorStep) { s.OwnerReferences[0].UID = "other" })}, 2, "of another run"},
 		"another namespace":     {testRun(), []*v1alpha1.MotorStep{testStep(1, 1, func(s *v1alpha1.MotorStep) { s.Namespace = "other" })}, 2, "of another run"},
-		"a name twice":          {testRun(), []*v1alpha1.MotorStep{testStep(1, 1), testStep(1, 2, func(s *v1alpha1.MotorStep) { s.Name = "run-a1-s1" })}, 3, "of that name"},
+		"a name twice":          {testRun(), []*v1alpha1.MotorStep{testStep(1, 1), testStep(1, 2, func(s *v1alpha1.MotorStep) { s.Name = "run-a01-s0001" })}, 3, "of that name"},
 		"a run without UID":     {testRun(func(r *v1alpha1.MotorRun) { r.UID = "" }), nil, 1, "no MotorRun"},
 	}
 	for name, tt := range tests {
@@ -250,7 +250,7 @@ func TestLinesAreBounded(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, err := writeTo(io.Discard, testRun(), testStep(1, 1, func(s *v1alpha1.MotorStep) { s.Spec.Content = strings.Repeat("x", archive.MaxLine) }))
-	if err == nil || !strings.Contains(err.Error(), "run-a1-s1") {
+	if err == nil || !strings.Contains(err.Error(), "run-a01-s0001") {
 		t.Errorf("a line that nobody can read was written: %v", err)
 	}
 }

@@ -21,13 +21,13 @@ func held(t *testing.T, object []byte) string {
 	if problem := c.step(line{kind: KindStep, object: object}); problem != "" {
 		t.Fatal(problem)
 	}
-	return c.held.Steps["run-a1-s1"]
+	return c.held.Steps["run-a01-s0001"]
 }
 
 // A manager of a version that knew fewer fields wrote the archive, and ended before it noted it. The next version knows it again.
 func TestArchiveOfAVersionWithFewerFields(t *testing.T) {
 	t.Parallel()
-	step := &v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run-a1-s1", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "run"}}}}
+	step := &v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run-a01-s0001", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "run"}}}}
 	step.Spec.Type, step.Spec.Index, step.Spec.Epoch, step.Spec.Content = v1alpha1.StepTurn, 1, 3, "text"
 	want, err := StepDigest(step)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestArchiveOfAVersionWithFewerFields(t *testing.T) {
 func TestPlantedArchiveWithRepeatedFields(t *testing.T) {
 	t.Parallel()
 	step := &v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ns", Name: "run-a1-s1", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "run"}}, Labels: map[string]string{"a": "b", "A": "b"},
+		Namespace: "ns", Name: "run-a01-s0001", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "run"}}, Labels: map[string]string{"a": "b", "A": "b"},
 	}}
 	step.Spec.Type, step.Spec.Index, step.Spec.Epoch, step.Spec.Content = v1alpha1.StepTurn, 1, 3, "text"
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "run", Labels: map[string]string{"a": "b", "A": "b"}}}

@@ -41,7 +41,7 @@ func testRun(change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 
 // testStep is step n of an attempt of that run.
 func testStep(attempt, n int32, change ...func(*v1alpha1.MotorStep)) *v1alpha1.MotorStep {
-	name := fmt.Sprintf("run-a%d-s%d", attempt, n)
+	name := fmt.Sprintf("run-a%02d-s%04d", attempt, n)
 	s := &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: "ns", UID: types.UID("uid-of-" + name), ResourceVersion: "18", CreationTimestamp: created,

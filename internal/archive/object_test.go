@@ -54,9 +54,9 @@ func TestSame(t *testing.T) {
 		"another run":    {run: func(r *v1alpha1.MotorRun) { r.CreationTimestamp = metav1.Now() }, want: "its first line"},
 		"another end":    {run: func(r *v1alpha1.MotorRun) { r.Status.Result.OK = false }, want: "its first line"},
 		"another task":   {run: func(r *v1alpha1.MotorRun) { r.Spec.Task = "another" }, want: "its first line"},
-		"a step less":    {steps: func(s []*v1alpha1.MotorStep) []*v1alpha1.MotorStep { return s[1:] }, want: "step run-a1-s1 is not in it"},
+		"a step less":    {steps: func(s []*v1alpha1.MotorStep) []*v1alpha1.MotorStep { return s[1:] }, want: "step run-a01-s0001 is not in it"},
 		"a step more":    {steps: func(s []*v1alpha1.MotorStep) []*v1alpha1.MotorStep { return append(s, testStep(2, 3)) }, want: "it has 6 steps, and the run has 5"},
-		"a step changed": {steps: func(s []*v1alpha1.MotorStep) []*v1alpha1.MotorStep { s[1].Status.Results = nil; return s }, want: "step run-a1-s2 is not in it"},
+		"a step changed": {steps: func(s []*v1alpha1.MotorStep) []*v1alpha1.MotorStep { s[1].Status.Results = nil; return s }, want: "step run-a01-s0002 is not in it"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,11 +88,11 @@ func TestStepDigest(t *testing.T) {
 	_, m := write(t, testRun(), testStep(1, 1))
 	stored := testStep(1, 1, func(s *v1alpha1.MotorStep) { s.ResourceVersion, s.ManagedFields = "77", nil })
 	digest, err := archive.StepDigest(stored)
-	if err != nil || digest != m.Steps["run-a1-s1"] {
-		t.Errorf("digest %s (%v), the manifest has %s", digest, err, m.Steps["run-a1-s1"])
+	if err != nil || digest != m.Steps["run-a01-s0001"] {
+		t.Errorf("digest %s (%v), the manifest has %s", digest, err, m.Steps["run-a01-s0001"])
 	}
 	stored.Status.Phase = v1alpha1.StepInFlight
-	if digest, _ = archive.StepDigest(stored); digest == m.Steps["run-a1-s1"] {
+	if digest, _ = archive.StepDigest(stored); digest == m.Steps["run-a01-s0001"] {
 		t.Error("a step that changed has the same digest")
 	}
 }

@@ -77,7 +77,7 @@ func TestShouldRun(t *testing.T) {
 			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 2})
 		}, true},
 		"the proxy knows the attempt before": {func(r *v1alpha1.MotorRun) {
-			r.Status.Egress = &v1alpha1.EgressStatus{}
+			r.Status.Egress = &v1alpha1.EgressStatus{Attempt: 1}
 			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 2})
 		}, false},
 		"the proxy knows the attempt": {func(r *v1alpha1.MotorRun) {

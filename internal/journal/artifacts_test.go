@@ -38,7 +38,7 @@ func stored(t *testing.T, steps ...v1alpha1.MotorStep) (*Log, client.Client) {
 }
 
 func storedStep(status v1alpha1.MotorStepStatus) v1alpha1.MotorStep {
-	s := v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run-a1-s1"}, Status: status}
+	s := v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run-a01-s0001"}, Status: status}
 	s.Spec.Attempt, s.Spec.Index, s.Spec.Type = 1, 1, v1alpha1.StepTurn
 	s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "a1-s1-c0", Tool: "bash"}}
 	return s

@@ -182,7 +182,8 @@ func (l *Log) Turns() []*motorloop.Turn {
 	return turns
 }
 
-// StepName returns the name of a step.
+// StepName returns the name of a step. Attempts have at most 2 digits and indexes at most 4, as the API bounds them, so that names sort as the
+// journal does.
 func StepName(run string, attempt, index int32) string {
-	return fmt.Sprintf("%s-a%d-s%d", run, attempt, index)
+	return fmt.Sprintf("%s-a%02d-s%04d", run, attempt, index)
 }

@@ -105,7 +105,7 @@ func TestApprovalQuestion(t *testing.T) {
 			Tool: "code", Arguments: `{"language":"python","source":"1"}`, ArgsDigest: digest, Reason: "spec.approval.tools: code",
 			Rule: "spec.approval.tools: code",
 		},
-		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a1-s1", AskTime: metav1.NewTime(after(40 * sec)), ExpirationTime: metav1.NewTime(after(100 * sec)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a01-s0001", AskTime: metav1.NewTime(after(40 * sec)), ExpirationTime: metav1.NewTime(after(100 * sec)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	got := Shown(run, &step, OpenAsk(&step))

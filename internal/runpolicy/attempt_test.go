@@ -170,11 +170,11 @@ func TestAfterAFailure(t *testing.T) {
 
 func TestTheWindowOfARetry(t *testing.T) {
 	t.Parallel()
-	o := Observation{Run: attemptRun(first), Sandbox: runningPod, Progress: Progress{Failure: retryable("Why"), LastStep: "run-a1-s7"}}
+	o := Observation{Run: attemptRun(first), Sandbox: runningPod, Progress: Progress{Failure: retryable("Why"), LastStep: "run-a01-s0007"}}
 	o.Progress.Failure.Hint = "Use another port."
 	d := Decide(o, after(20*sec+300*time.Millisecond))
 	want := &v1alpha1.PendingInput{
-		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 1 failed: Why", Question: d.Retry.Question, StepName: "run-a1-s7", Attempt: new(int32(2)),
+		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 1 failed: Why", Question: d.Retry.Question, StepName: "run-a01-s0007", Attempt: new(int32(2)),
 		Options: []string{"Retry", "Stop"},
 		AskTime: metav1.NewTime(after(20 * sec)), ExpirationTime: metav1.NewTime(after(70 * sec)),
 	}
@@ -187,7 +187,7 @@ func TestTheWindowOfARetry(t *testing.T) {
 		}
 	}
 	Fail(&o.Run.Status, d.Failure, d.FinishedAt)
-	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a1-s7" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
+	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a01-s0007" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
 		t.Errorf("failure %+v", f)
 	}
 	// The journal of a failed attempt that is read in part must not change what was decided.

@@ -129,7 +129,7 @@ func TestDomainDecision(t *testing.T) {
 func pendingRequest(id, domain, title string, asked time.Duration) *v1alpha1.PendingInput {
 	return &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputDomainRequest, Title: title, Question: "The model asks to reach " + domain + ":443: the task needs it",
-		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), StepName: "run-a1-s1",
+		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), StepName: "run-a01-s0001",
 		AskTime: metav1.NewTime(after(asked)), ExpirationTime: metav1.NewTime(after(asked + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 }

@@ -32,7 +32,7 @@ func TestReadJournalOfTheAttempt(t *testing.T) {
 		testStep(2, 4, usage(50, 6), outcome("MaxIterations"), func(s *v1alpha1.MotorStep) { s.Spec.Content, s.Spec.Outcome.Hint = "half of it", "a hint" }),
 	}
 	p := ReadJournal(testRun(), steps)
-	if p.Turns != 3 || p.Iterations != 2 || p.LastStep != "run-a2-s3" || p.Partial != "half of it" || p.Failure.Hint != "a hint" {
+	if p.Turns != 3 || p.Iterations != 2 || p.LastStep != "run-a02-s0003" || p.Partial != "half of it" || p.Failure.Hint != "a hint" {
 		t.Errorf("progress %+v", p)
 	}
 	wantAll := v1alpha1.Usage{PromptTokens: 120, CompletionTokens: 18, CachedTokens: 6, TotalTokens: 138}
@@ -78,7 +78,7 @@ func TestUnknownOutcomes(t *testing.T) {
 	const id, again = "a1-s1-c0-00abc001", "a1-s1-c0-r1-00abc001"
 	question := func(id string, found time.Duration) *v1alpha1.PendingInput {
 		return &v1alpha1.PendingInput{
-			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a1-s1",
+			ID: id, Kind: v1alpha1.InputOutcomeUnknown, Title: "Outcome unknown: bash {\"command\":\"pay \\…", Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a01-s0001",
 			AskTime: metav1.NewTime(after(found)), ExpirationTime: metav1.NewTime(after(found + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 		}
 	}
@@ -106,7 +106,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		"of the first of two calls": {testStep(1, 1, pay, call("bash", "{}"), unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec)), question(id, 40*sec), []string{id}, "the call bash"},
 		"then the question": {
 			testStep(1, 1, done("bash", true, 2000, ""), waited(9000), unknown("a1-s1-c0", "a1-s1-c0", "Person", 40*sec), closed("Answered", 49*sec), asking("Which?", 51*sec)),
-			pendingQuestion("a1-s1-c1-00abc001", "Which?", "run-a1-s1", 51*sec), []string{"a1-s1-c1-00abc001", id}, "Which?",
+			pendingQuestion("a1-s1-c1-00abc001", "Which?", "run-a01-s0001", 51*sec), []string{"a1-s1-c1-00abc001", id}, "Which?",
 		},
 	}
 	for name, tt := range tests {

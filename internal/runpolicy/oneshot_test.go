@@ -80,7 +80,7 @@ func TestOneshotEnds(t *testing.T) {
 				return
 			}
 			want := &v1alpha1.FailureSummary{
-				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStepName: "run-a1-s1", SuggestedAction: v1alpha1.ActionStop,
+				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStepName: "run-a01-s0001", SuggestedAction: v1alpha1.ActionStop,
 			}
 			if diff := cmp.Diff(want, e.Failure); diff != "" {
 				t.Errorf("failure (-want +got):\n%s", diff)

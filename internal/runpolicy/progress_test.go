@@ -81,7 +81,7 @@ func TestReadJournal(t *testing.T) {
 		},
 		"a question": {
 			[]v1alpha1.MotorStep{testStep(1, 1, asking("Which?", 10*time.Second))},
-			Progress{Turns: 1, Pending: pendingQuestion(q1, "Which?", "run-a1-s1", 10*time.Second), Asked: askedQuestions(q1)},
+			Progress{Turns: 1, Pending: pendingQuestion(q1, "Which?", "run-a01-s0001", 10*time.Second), Asked: askedQuestions(q1)},
 		},
 		"a question before other calls are done": {
 			[]v1alpha1.MotorStep{testStep(1, 1, ask("Which?"), call("bash", "{}"))},
@@ -93,18 +93,18 @@ func TestReadJournal(t *testing.T) {
 			[]v1alpha1.MotorStep{testStep(1, 1, asking("Which?", 13*time.Second), done("bash", false, 2500, "no"))},
 			Progress{
 				Turns: 1, ToolCalls: 1, Errors: 1, Tool: 2500 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a1-s1-c1", "bash", false, 2500, "no")},
-				Pending: pendingQuestion(q1, "Which?", "run-a1-s1", 13*time.Second), Asked: askedQuestions(q1),
+				Pending: pendingQuestion(q1, "Which?", "run-a01-s0001", 13*time.Second), Asked: askedQuestions(q1),
 			},
 		},
 		"two questions, one after the other": {
 			[]v1alpha1.MotorStep{testStep(1, 1, asking("First?", 10*time.Second), ask("Second?"))},
-			Progress{Turns: 1, Pending: pendingQuestion(q1, "First?", "run-a1-s1", 10*time.Second), Asked: askedQuestions(q1)},
+			Progress{Turns: 1, Pending: pendingQuestion(q1, "First?", "run-a01-s0001", 10*time.Second), Asked: askedQuestions(q1)},
 		},
 		"the second of two questions": {
 			[]v1alpha1.MotorStep{testStep(1, 1, done("ask_user", true, 20_000, "yes"), asking("Second?", 30*time.Second))},
 			Progress{
 				Turns: 1, ToolCalls: 1, Waited: 20 * time.Second, LastCalls: []v1alpha1.CallHead{head("a1-s1-c0", "ask_user", true, 20_000, "yes")},
-				Pending: pendingQuestion(q2, "Second?", "run-a1-s1", 30*time.Second), Asked: askedQuestions(q1, q2),
+				Pending: pendingQuestion(q2, "Second?", "run-a01-s0001", 30*time.Second), Asked: askedQuestions(q1, q2),
 			},
 		},
 		"an answered question": {

@@ -54,7 +54,7 @@ func TestArchiveIsVerifiedByItsRun(t *testing.T) {
 	data, err := os.ReadFile(r.path())
 	must(t, err)
 	must(t, os.WriteFile(r.path(), bytes.Replace(data, []byte(`"content":"done"`), []byte(`"content":"d0ne"`), 1), 0o600))
-	if code, out, _ := verify("--run", "run", "--kubeconfig", file); code != verb.ExitNo || !strings.Contains(out, "line 3 (MotorStep run-a1-s2)") {
+	if code, out, _ := verify("--run", "run", "--kubeconfig", file); code != verb.ExitNo || !strings.Contains(out, "line 3 (MotorStep run-a01-s0002)") {
 		t.Errorf("a file that was changed: %d, %s", code, out)
 	}
 }

@@ -58,7 +58,7 @@ func startArchiving(ctx context.Context, t *testing.T, ns, folder string) (stop 
 func finishedRun(ctx context.Context, t *testing.T, ns, name string, status func(*v1alpha1.MotorRunStatus)) *v1alpha1.MotorRun {
 	t.Helper()
 	run := createRun(ctx, t, ns, func(r *v1alpha1.MotorRun) { r.Name = name })
-	s := bareStep(ns, name+"-a1-s1")
+	s := bareStep(ns, name+"-a01-s0001")
 	s.Labels = map[string]string{v1alpha1.LabelRun: name}
 	s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
 	must(t, manager.Create(ctx, s))
@@ -126,7 +126,7 @@ func writeArchive(ctx context.Context, t *testing.T, folder string, run *v1alpha
 	w, err := archive.NewWriter(f, run)
 	must(t, err)
 	var step v1alpha1.MotorStep
-	must(t, admin.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Name + "-a1-s1"}, &step))
+	must(t, admin.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Name + "-a01-s0001"}, &step))
 	must(t, w.Step(&step))
 	m, err := w.Close()
 	must(t, err)

@@ -242,7 +242,7 @@ func TestArchiveThatFails(t *testing.T) {
 		"another's run": {func(r *archiveRig) { foreign(otherArchive(r.t))(r) }, removed, "holds something else"},
 		"read otherwise": {func(r *archiveRig) {
 			r.store.garble = func(s string) string { return strings.Replace(s, `"content":"done"`, `"content":"d0ne"`, 1) }
-		}, func(r *archiveRig) { r.store.garble = nil }, "run-a1-s2): its content does not have the digest"},
+		}, func(r *archiveRig) { r.store.garble = nil }, "run-a01-s0002): its content does not have the digest"},
 		"read in part": {func(r *archiveRig) { r.store.garble = func(s string) string { return s[:len(s)/2] } }, func(r *archiveRig) { r.store.garble = nil }, "cut off"},
 	}
 	for name, tt := range tests {
@@ -311,16 +311,16 @@ func TestArchiveLeavesWhatItDoesNotHave(t *testing.T) {
 	late := true
 	r.store.before = func() {
 		if late {
-			create("run-a1-s3", 3, own)
-			changed := bareStep(r.ns, "run-a1-s2")
+			create("run-a01-s0003", 3, own)
+			changed := bareStep(r.ns, "run-a01-s0002")
 			must(t, manager.Status().Patch(r.ctx, changed, client.RawPatch(types.MergePatchType, []byte(`{"status":{"toolMilliseconds":7}}`))))
 		}
 		late = false
 	}
 	must(t, r.archive())
-	r.wantArchived("foreign", "run-a1-s2", "run-a1-s3")
+	r.wantArchived("foreign", "run-a01-s0002", "run-a01-s0003")
 	must(t, r.archive())
-	r.wantArchived("foreign", "run-a1-s2", "run-a1-s3")
+	r.wantArchived("foreign", "run-a01-s0002", "run-a01-s0003")
 }
 
 func TestArchiveKeepsTheOrderOfManySteps(t *testing.T) {
@@ -328,7 +328,7 @@ func TestArchiveKeepsTheOrderOfManySteps(t *testing.T) {
 	own := []metav1.OwnerReference{*metav1.NewControllerRef(r.ended, v1alpha1.GroupVersion.WithKind("MotorRun"))}
 	for attempt := int32(1); attempt <= 2; attempt++ {
 		for index := int32(3); index <= 21; index++ {
-			s := bareStep(r.ns, fmt.Sprintf("run-a%d-s%d", attempt, index), func(s *v1alpha1.MotorStepSpec) { s.Attempt, s.Index = attempt, index })
+			s := bareStep(r.ns, fmt.Sprintf("run-a%02d-s%04d", attempt, index), func(s *v1alpha1.MotorStepSpec) { s.Attempt, s.Index = attempt, index })
 			s.Labels, s.OwnerReferences = map[string]string{v1alpha1.LabelRun: "run"}, own
 			must(t, manager.Create(r.ctx, s))
 		}
@@ -370,7 +370,7 @@ func TestArchiveLeavesUnfinishedRunsAlone(t *testing.T) {
 	must(t, admin.Patch(r.ctx, base, client.MergeFrom(r.ended)))
 	must(t, admin.Delete(r.ctx, base.DeepCopy()))
 	must(t, r.archive())
-	if r.run().Status.Archive != nil || !slices.Contains(r.stepNames(), "run-a1-s1") {
+	if r.run().Status.Archive != nil || !slices.Contains(r.stepNames(), "run-a01-s0001") {
 		t.Error("a run that is being deleted was archived")
 	}
 	must(t, jsonPatch(r.ctx, r.run(), `[{"op":"remove","path":"/metadata/finalizers"}]`))

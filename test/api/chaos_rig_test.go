@@ -195,7 +195,7 @@ func (r *chaosRig) wantInvariants() {
 		r.t.Errorf("the journal has %d steps", len(steps))
 	}
 	for i, s := range steps {
-		if want := fmt.Sprintf("run-a0-s%d", i+1); s.Name != want {
+		if want := fmt.Sprintf("run-a01-s%04d", i+1); s.Name != want {
 			r.t.Errorf("step %d is %s", i+1, s.Name)
 		}
 	}

@@ -178,7 +178,7 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		status.Attempts = append(status.Attempts, v1alpha1.AttemptStatus{
 			Index: i + 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "c", StartTime: &now, CompletionTime: &now,
 			Failure: &v1alpha1.FailureSummary{
-				Category: v1alpha1.CategoryInfraFailure, Reason: "SandboxLost", Message: "m", LastStepName: "run-a1-s1", Retryable: true,
+				Category: v1alpha1.CategoryInfraFailure, Reason: "SandboxLost", Message: "m", LastStepName: "run-a01-s0001", Retryable: true,
 				SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "h",
 			},
 		})
@@ -191,7 +191,7 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		t.Errorf("status as stored (-want +got):\n%s", diff)
 	}
 
-	step := bareStep(ns, "run-a1-s1", func(s *v1alpha1.MotorStepSpec) { s.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: "bash"}} })
+	step := bareStep(ns, "run-a01-s0001", func(s *v1alpha1.MotorStepSpec) { s.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: "bash"}} })
 	must(t, strict.Create(ctx, step))
 	want := v1alpha1.MotorStepStatus{
 		Phase:   v1alpha1.StepOutcomeUnknown,

@@ -188,7 +188,7 @@ func TestTheStatusShowsArtifacts(t *testing.T) {
 	must(t, l.NoteArtifacts(r.ctx, list("1")))
 	version := func() string {
 		t.Helper()
-		return r.versions()["step run-a1-s1"]
+		return r.versions()["step run-a01-s0001"]
 	}
 	was := version()
 	must(t, r.log().NoteArtifacts(r.ctx, list("1")))

@@ -59,7 +59,7 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseRetry, RecoveryContext: "Read the file."})
 	})
 	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 2 })
-	if len(steps) != 7 || steps[5].Name != "run-a2-s1" || !steps[6].Spec.Final {
+	if len(steps) != 7 || steps[5].Name != "run-a02-s0001" || !steps[6].Spec.Final {
 		t.Fatalf("the journal has %d steps", len(steps))
 	}
 	if got := resultAt(t, steps, 5, 0).Output; strings.Count(got, "a line") != 3 {
@@ -88,7 +88,7 @@ func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
 	first := steps[1]
-	if sb := first.Spec.Sandbox; first.Name != "run-a2-s1" || sb == nil || sb.PodUID != r.podUID || sb.ServerKey == "sha256:lost" || sb.IsolationTries < 3 {
+	if sb := first.Spec.Sandbox; first.Name != "run-a02-s0001" || sb == nil || sb.PodUID != r.podUID || sb.ServerKey == "sha256:lost" || sb.IsolationTries < 3 {
 		t.Errorf("step %s names the sandbox %+v", first.Name, first.Spec.Sandbox)
 	}
 	if got := resultIn(t, first.Status.Results, 0).Output; !strings.Contains(got, "from the spec") {

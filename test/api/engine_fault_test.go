@@ -55,7 +55,7 @@ func TestEngineEndsARunWhoseJournalHasAGap(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
 	o := steps[1].Spec.Outcome
-	if o == nil || o.Reason != v1alpha1.ReasonInternalError || o.Category != v1alpha1.CategoryInfraFailure || !strings.Contains(o.Message, "run-a1-s1") {
+	if o == nil || o.Reason != v1alpha1.ReasonInternalError || o.Category != v1alpha1.CategoryInfraFailure || !strings.Contains(o.Message, "run-a01-s0001") {
 		t.Errorf("the journal is %+v", steps)
 	}
 	if r.model.asked.Load() != 0 {

@@ -58,7 +58,7 @@ func TestEngineWaitsForItsModel(t *testing.T) {
 			if len(turns) != 3 || !turns[2].Spec.Final || turns[2].Spec.Content != "done" {
 				t.Errorf("the turns are %+v", turns)
 			}
-			if len(outages) != 1 || outages[0].Name != "run-a1-s2-outage" || outages[0].Spec.Index != 2 || outages[0].Spec.Outage.MustAct != mustAct {
+			if len(outages) != 1 || outages[0].Name != "run-a01-s0002-outage" || outages[0].Spec.Index != 2 || outages[0].Spec.Outage.MustAct != mustAct {
 				t.Fatalf("the outages are %+v", outages)
 			}
 			if u := outages[0].Status.FailedUsage; u.PromptTokens < 6 || u.PromptTokens != u.TotalTokens {

@@ -50,12 +50,12 @@ func TestJournalOfAttempts(t *testing.T) {
 	}
 	second.UseSandbox(v1alpha1.StepSandbox{PodUID: "pod-2"})
 	must(t, second.Append(ctx, attemptTurn(2, 1, "bash:{}")))
-	if name := second.Steps()[0].Name; name != "run-a2-s1" {
+	if name := second.Steps()[0].Name; name != "run-a02-s0001" {
 		t.Errorf("its first step is %s", name)
 	}
 	second, err = load(2, claim1)
 	must(t, err)
-	if all := second.AllSteps(); len(all) != 3 || all[0].Name != "run-a1-s1" || all[2].Name != "run-a2-s1" || len(second.Turns()) != 1 {
+	if all := second.AllSteps(); len(all) != 3 || all[0].Name != "run-a01-s0001" || all[2].Name != "run-a02-s0001" || len(second.Turns()) != 1 {
 		t.Errorf("%d steps, %d of them turns of the second attempt", len(all), len(second.Turns()))
 	}
 	if second.Sandbox().PodUID != "pod-2" {

@@ -76,7 +76,7 @@ func TestJournalRoundTrip(t *testing.T) {
 				t.Errorf("Ended is %t, the turn's Closes %t", got.Ended(), want.Closes)
 			}
 			step := got.Steps()[0]
-			if step.Name != "run-a1-s1" || step.Spec.Epoch != 1 || step.Spec.Worker != "worker-1" || step.Labels[v1alpha1.LabelRun] != "run" {
+			if step.Name != "run-a01-s0001" || step.Spec.Epoch != 1 || step.Spec.Worker != "worker-1" || step.Labels[v1alpha1.LabelRun] != "run" {
 				t.Errorf("step is %s, spec %d %s, labels %v", step.Name, step.Spec.Epoch, step.Spec.Worker, step.Labels)
 			}
 			if step.Status.Phase != v1alpha1.StepSettled {
@@ -282,12 +282,12 @@ func TestJournalStepThatIsNotTaken(t *testing.T) {
 	l := loadLog(ctx, t, manager, createRun(ctx, t, newNamespace(ctx, t)), claim1)
 	long := turn(1, "", "bash:{}")
 	long.PromptDigest = strings.Repeat("x", 1000)
-	wantInternalError(t, l.Append(ctx, long), "run-a1-s1", "promptDigest")
+	wantInternalError(t, l.Append(ctx, long), "run-a01-s0001", "promptDigest")
 	turn1 := turn(1, "", "bash:{}")
 	must(t, l.Append(ctx, turn1))
 	turn1.Results[0] = okResult("", 1)
 	turn1.Results[0].OutputFile = strings.Repeat("x", 2000)
-	f := wantInternalError(t, l.Settle(ctx, turn1), "run-a1-s1", "outputFile")
+	f := wantInternalError(t, l.Settle(ctx, turn1), "run-a01-s0001", "outputFile")
 	must(t, l.End(ctx, f, motorloop.Outcome{}))
 }
 
@@ -304,10 +304,10 @@ func TestJournalWithAGapIsRefused(t *testing.T) {
 	}
 	must(t, admin.Delete(ctx, &l.Steps()[1]))
 	gap, err := journal.Load(ctx, manager, manager, run, 1, claim1, time.Now)
-	f := wantInternalError(t, err, "run-a1-s2", "deleted")
+	f := wantInternalError(t, err, "run-a01-s0002", "deleted")
 	must(t, gap.End(ctx, f, motorloop.Outcome{}))
 	got := loadLog(ctx, t, manager, run, claim1)
-	if last := got.Steps()[2]; !got.Ended() || last.Name != "run-a1-s4" || last.Spec.Outcome == nil {
+	if last := got.Steps()[2]; !got.Ended() || last.Name != "run-a01-s0004" || last.Spec.Outcome == nil {
 		t.Errorf("ended %t with %s", got.Ended(), last.Name)
 	}
 }

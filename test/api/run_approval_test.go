@@ -65,7 +65,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 			Tool: "bash", Arguments: gitPush, ArgsDigest: calls.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
 			Rule: `spec.approval.bash.commands "git push *"`,
 		},
-		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a1-s1", AskTime: asked, ExpirationTime: metav1.NewTime(asked.Add(900 * time.Second)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, StepName: "run-a01-s0001", AskTime: asked, ExpirationTime: metav1.NewTime(asked.Add(900 * time.Second)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a1-s1-c0-approval-") {

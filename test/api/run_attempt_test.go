@@ -47,7 +47,7 @@ func TestRetry(t *testing.T) {
 	}
 	a := attemptAt(t, run, 1)
 	want := v1alpha1.FailureSummary{
-		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStepName: "run-a1-s1", Retryable: true,
+		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStepName: "run-a01-s0001", Retryable: true,
 		SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "Use port 8080.",
 	}
 	if diff := cmp.Diff(want, *a.Failure); diff != "" || a.Iterations != 1 || a.Usage.TotalTokens != 130 {

@@ -266,7 +266,7 @@ func TestExposedCredentialWithoutDomains(t *testing.T) {
 	if g.CA != nil || len(g.Domains) != 0 || len(g.Credentials[0].Hosts) != 0 || r.route() != nil {
 		t.Errorf("CA %t, domains %v, hosts %v, NetworkPolicy %t", g.CA != nil, g.Domains, g.Credentials[0].Hosts, r.route() != nil)
 	}
-	want := &v1alpha1.EgressStatus{Credentials: []string{"service_key"}}
+	want := &v1alpha1.EgressStatus{Attempt: 1, Credentials: []string{"service_key"}}
 	if diff := cmp.Diff(want, r.run().Status.Egress); diff != "" {
 		t.Errorf("status.egress (-want +got):\n%s", diff)
 	}

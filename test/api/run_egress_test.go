@@ -83,7 +83,7 @@ func TestEgressPath(t *testing.T) {
 	}
 	var service corev1.Service
 	must(t, admin.Get(r.ctx, client.ObjectKey{Namespace: managerNamespace, Name: egressService}, &service))
-	wantStatus := &v1alpha1.EgressStatus{Domains: run.Spec.Domains, Proxy: service.Spec.ClusterIP + ":3128", Credentials: []string{"service_key"}}
+	wantStatus := &v1alpha1.EgressStatus{Attempt: 1, Domains: run.Spec.Domains, Proxy: service.Spec.ClusterIP + ":3128", Credentials: []string{"service_key"}}
 	if diff := cmp.Diff(wantStatus, run.Status.Egress); diff != "" {
 		t.Errorf("status.egress (-want +got):\n%s", diff)
 	}

@@ -217,7 +217,7 @@ func TestFinishedRunNeverChanges(t *testing.T) {
 	respond(r.ctx, t, before, "never-asked", "late")
 	r.now = r.now.Add(12 * time.Hour)
 	r.rec.Workers = workers{"replica-2"}
-	late := bareStep(r.ns, "run-a1-s2", func(s *v1alpha1.MotorStepSpec) {
+	late := bareStep(r.ns, "run-a01-s0002", func(s *v1alpha1.MotorStepSpec) {
 		s.Index, s.Type, s.Outcome = 2, v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Late"}
 	})
 	late.Labels = map[string]string{v1alpha1.LabelRun: "run"}

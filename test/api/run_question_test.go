@@ -27,7 +27,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	run := r.run()
 	want := &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputQuestion, Title: "Which of them?", Question: "Which\nof them?", Options: []string{"a", "b"}, Default: "a",
-		StepName: "run-a1-s1", AskTime: metav1.NewTime(asked), ExpirationTime: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
+		StepName: "run-a01-s0001", AskTime: metav1.NewTime(asked), ExpirationTime: metav1.NewTime(asked.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, run.Status.Pending()); diff != "" {
 		t.Errorf("status.pendingInputs (-want +got):\n%s", diff)

@@ -37,7 +37,7 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	p := r.run().Status.Pending()
 	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
 	want := &v1alpha1.PendingInput{
-		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a1-s1",
+		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"Retry", "Skip", "Done"}, StepName: "run-a01-s0001",
 		AskTime: foundAt, ExpirationTime: metav1.NewTime(foundAt.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a1-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {

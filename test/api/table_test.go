@@ -85,7 +85,7 @@ func TestPrintedColumns(t *testing.T) {
 		t.Errorf("row of a MotorRun (-want +got):\n%s", diff)
 	}
 
-	step := bareStep(ns, "run-a1-s1", func(s *v1alpha1.MotorStepSpec) {
+	step := bareStep(ns, "run-a01-s0001", func(s *v1alpha1.MotorStepSpec) {
 		s.Type, s.Outcome = v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why"}
 		s.Tools, s.ModelMilliseconds, s.Usage.TotalTokens = "bash,read", 12, 34
 	})
@@ -96,7 +96,7 @@ func TestPrintedColumns(t *testing.T) {
 	must(t, manager.Status().Patch(ctx, step, client.MergeFrom(stepBase)))
 	_, row = table(ctx, t, ns, "motorsteps")
 	want = map[string]any{
-		"Name": "run-a1-s1", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
+		"Name": "run-a01-s0001", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
 		"Type": "Outcome", "Phase": "Settled", "Run": "run", "Attempt": 1.0, "Outcome": "Why",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {

@@ -80,7 +80,7 @@ func wantPortfolioQuestion(t *testing.T, run *v1alpha1.MotorRun) {
 	want := v1alpha1.PendingInput{
 		ID: p.ID, Kind: v1alpha1.InputQuestion, Title: p.Title, Question: p.Question,
 		Options: []string{"use the last known price", "skip it", "stop"}, Default: "skip it",
-		StepName: "portfolio-a1-s3", AskTime: p.AskTime,
+		StepName: "portfolio-a01-s0003", AskTime: p.AskTime,
 		ExpirationTime: metav1.NewTime(p.AskTime.Add(1800e9)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, *p); diff != "" {
@@ -127,7 +127,7 @@ func wantColumns(t *testing.T, ns, phase string) {
 		{
 			[]string{"motorsteps", "-l", v1alpha1.LabelRun + "=portfolio"},
 			[]string{"NAME", "STEP", "TOOLS", "OK", "TOKENS", "AGE"},
-			[]string{`portfolio-a1-s1 +1 +read,read +2/2 +\d+ `, `portfolio-a1-s2 +2 +code +1/1 +\d+ `},
+			[]string{`portfolio-a01-s0001 +1 +read,read +2/2 +\d+ `, `portfolio-a01-s0002 +2 +code +1/1 +\d+ `},
 		},
 		{[]string{"cortex"}, []string{"NAME", "READY", "REASON", "MODEL", "AGE"}, []string{`default +True +Available +scripted/portfolio`}},
 	} {

@@ -216,7 +216,7 @@ func wantWholeJournal(t *testing.T, run *v1alpha1.MotorRun) []v1alpha1.MotorStep
 	for i := range list {
 		s := &list[i]
 		index[s.Spec.Attempt]++
-		if want := fmt.Sprintf("%s-a%d-s%d", run.Name, s.Spec.Attempt, index[s.Spec.Attempt]); s.Name != want {
+		if want := fmt.Sprintf("%s-a%02d-s%04d", run.Name, s.Spec.Attempt, index[s.Spec.Attempt]); s.Name != want {
 			t.Fatalf("step %d is %s, want %s", i+1, s.Name, want)
 		}
 		if s.Spec.Epoch < epoch {

@@ -113,7 +113,7 @@ func TestARunWithoutStepsLeftSaysWhatItHas(t *testing.T) {
 	}
 	journal := wantWholeJournal(t, ended)
 	last := journal[len(journal)-1]
-	if last.Spec.Type != v1alpha1.StepEnd || last.Spec.Content == "" || last.Name != fmt.Sprintf("%s-a1-s4", run.Name) {
+	if last.Spec.Type != v1alpha1.StepEnd || last.Spec.Content == "" || last.Name != fmt.Sprintf("%s-a01-s0004", run.Name) {
 		t.Errorf("the last step is %s: %q", last.Name, last.Spec.Content)
 	}
 }

@@ -61,7 +61,7 @@ func TestNobodyElseWritesWhatTheOperatorTrusts(t *testing.T) {
 			want:  "only its manager writes them",
 		},
 		"the result of a step": {
-			args: []string{"patch", "motorstep", run.Name + "-a1-s1", "--subresource=status", "--type=merge", "-p", `{"status":{"ok":"1/1"}}`},
+			args: []string{"patch", "motorstep", run.Name + "-a01-s0001", "--subresource=status", "--type=merge", "-p", `{"status":{"ok":"1/1"}}`},
 			want: "only its manager writes them",
 		},
 		"the status of a run": {

@@ -30,7 +30,7 @@ func store(t *testing.T) stored {
 	t.Helper()
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "ns", UID: "uid"}}
 	step := &v1alpha1.MotorStep{
-		ObjectMeta: metav1.ObjectMeta{Name: "run-a1-s1", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{{UID: "uid"}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "run-a01-s0001", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{{UID: "uid"}}},
 		Spec:       v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Content: "thought"},
 	}
 	var b bytes.Buffer
@@ -84,8 +84,8 @@ func TestVerify(t *testing.T) {
 		"of a run by name":        {args: []string{"--run", "run", url, "-n", "ns"}, out: ok},
 		"standard input":          {args: []string{"-", "--head", head}, in: s.data, out: ok},
 		"standard input, of run":  {args: []string{"-", "--run", "ns/run"}, in: s.data, out: ok},
-		"changed":                 {args: []string{"file://" + bad.folder, key}, code: 1, out: "broken: line 2 (MotorStep run-a1-s1): its content"},
-		"changed, standard input": {args: []string{"-"}, in: changed, code: 1, out: "broken: line 2 (MotorStep run-a1-s1): its content"},
+		"changed":                 {args: []string{"file://" + bad.folder, key}, code: 1, out: "broken: line 2 (MotorStep run-a01-s0001): its content"},
+		"changed, standard input": {args: []string{"-"}, in: changed, code: 1, out: "broken: line 2 (MotorStep run-a01-s0001): its content"},
 		"cut":                     {args: []string{"-"}, in: s.data[:len(s.data)-2], code: 1, out: "broken: line 3"},
 		"nothing":                 {args: []string{"-"}, code: 1, out: "broken: line 1"},
 		"another head":            {args: []string{url, key, "--head", otherHead}, code: 1, out: "written anew"},

@@ -35,7 +35,7 @@ type stepOption func(*v1alpha1.MotorStep)
 func testStep(attempt, index int32, options ...stepOption) v1alpha1.MotorStep {
 	s := v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("run-a%d-s%d", attempt, index), CreationTimestamp: metav1.NewTime(after(10 * time.Second)),
+			Name: fmt.Sprintf("run-a%02d-s%04d", attempt, index), CreationTimestamp: metav1.NewTime(after(10 * time.Second)),
 			UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", 0xabc000+(attempt-1)*100+index)),
 		},
 		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: attempt, Index: index, Epoch: 1},
