@@ -183,7 +183,7 @@ func (l *Log) Turns() []*motorloop.Turn {
 }
 
 // StepName returns the name of a step. Attempts have at most 2 digits and indexes at most 4, as the API bounds them, so that names sort as the
-// journal does.
+// journal does, but for an outage: its name has the end -outage, and comes after that of its step.
 func StepName(run string, attempt, index int32) string {
 	return fmt.Sprintf("%s-a%02d-s%04d", run, attempt, index)
 }

@@ -99,7 +99,7 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 		// As many responses as there can be, and as many bytes of answers.
 		const each = answersMost / 16
 		for i := range 247 {
-			r := v1alpha1.Response{ID: fmt.Sprintf("a0-s%d-c0", i), Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:" + strings.Repeat("0", 64)}
+			r := v1alpha1.Response{ID: fmt.Sprintf("a1-s%d-c0", i), Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:" + strings.Repeat("0", 64)}
 			if i < 15 {
 				r = v1alpha1.Response{ID: r.ID, Answer: filled(t, c, each)}
 			}

@@ -62,7 +62,7 @@ func TestEgressPath(t *testing.T) {
 	}
 	key := r.rec.Config.EgressKey
 	want := &egressgrant.Grant{
-		RunUID: string(run.UID), Namespace: r.ns, Run: "run", PodName: pod.Name, PodUID: string(pod.UID),
+		RunUID: string(run.UID), Namespace: r.ns, Run: "run", PodName: pod.Name, PodUID: string(pod.UID), Attempt: 1,
 		PodIPs: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Domains: []string{"example.org", "*.example.com:8443"},
 		TokenHash:   egressgrant.HashToken(egressgrant.Token(key, string(run.UID), string(pod.UID), 1)),
 		Credentials: []egressgrant.Credential{{Name: "service_key", Handle: egressgrant.Handle(key, string(run.UID), string(pod.UID), "service_key"), Hosts: []string{"example.org"}, Slot: "Bearer"}},

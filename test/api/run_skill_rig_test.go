@@ -135,7 +135,7 @@ func (r *usingRig) wantRefusal(reason, message string) {
 	r.t.Helper()
 	r.settle()
 	run := r.wantEnd(v1alpha1.PhaseFailed, reason)
-	if f := failureAt(r.t, run, 0); f.Category != v1alpha1.CategoryInvalidTask || f.Retryable {
+	if f := failureAt(r.t, run, 1); f.Category != v1alpha1.CategoryInvalidTask || f.Retryable {
 		r.t.Errorf("failure %+v", f)
 	}
 	if m := run.Status.Message; !strings.Contains(m, message) {

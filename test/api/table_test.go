@@ -78,7 +78,7 @@ func TestPrintedColumns(t *testing.T) {
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(base)))
 	_, row := table(ctx, t, ns, "motorruns")
 	want := map[string]any{
-		"Name": "run", "Succeeded": "Unknown", "Reason": "Question", "Steps": 3.0, "Asks": "Which one?", "Phase": "AwaitingInput", "Tokens": 4711.0, "Attempt": 1.0,
+		"Name": "run", "Succeeded": "Unknown", "Reason": "Question", "Steps": 3.0, "Asks": "Which one?", "Phase": "AwaitingInput", "Tokens": 4711.0, "Attempt": 2.0,
 		"Pod": "run-motor-sandbox", "Model": "model-1", "Purpose": nil, "Message": "Waiting.",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {

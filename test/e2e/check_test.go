@@ -34,11 +34,11 @@ type plan struct {
 }
 
 var plans = map[string]plan{
-	"effects": {12, []string{"a0.t0", "a0.t1", "a0.t2", "a0.t3", "a0.t4", "a0.t5", "a0.t6", "a0.t7", "a0.t8", "a0.t9"}},
-	"long":    {3, []string{"a0.t0.begin", "a0.t0.end"}},
-	"late":    {3, []string{"a0.t0"}},
+	"effects": {12, []string{"a1.t0", "a1.t1", "a1.t2", "a1.t3", "a1.t4", "a1.t5", "a1.t6", "a1.t7", "a1.t8", "a1.t9"}},
+	"long":    {3, []string{"a1.t0.begin", "a1.t0.end"}},
+	"late":    {3, []string{"a1.t0"}},
 	"modelfaults": {10, []string{
-		"a0.t0", "a0.t1", "a0.t2", "a0.t3", "a0.t4", "a0.t5", "a0.t6", "a0.t7.one", "a0.t7.two",
+		"a1.t0", "a1.t1", "a1.t2", "a1.t3", "a1.t4", "a1.t5", "a1.t6", "a1.t7.one", "a1.t7.two",
 	}},
 }
 

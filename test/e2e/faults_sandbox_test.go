@@ -96,10 +96,10 @@ func TestFaultToolServerCrashesInACall(t *testing.T) {
 		says    string
 		effects []string
 	}{
-		"retry": {v1alpha1.UnknownAskPerson, v1alpha1.DecisionRetry, true, "", "survived", []string{"a0.t0", "a0.t0"}},
-		"done":  {v1alpha1.UnknownAskPerson, v1alpha1.DecisionDone, true, "", "", []string{"a0.t0"}},
-		"skip":  {v1alpha1.UnknownAskPerson, "leave it, the bill is paid", false, "skipped", "leave it, the bill is paid", []string{"a0.t0"}},
-		"model": {v1alpha1.UnknownTellModel, "", false, toolapi.CodeOutcomeUnknown, "", []string{"a0.t0"}},
+		"retry": {v1alpha1.UnknownAskPerson, v1alpha1.DecisionRetry, true, "", "survived", []string{"a1.t0", "a1.t0"}},
+		"done":  {v1alpha1.UnknownAskPerson, v1alpha1.DecisionDone, true, "", "", []string{"a1.t0"}},
+		"skip":  {v1alpha1.UnknownAskPerson, "leave it, the bill is paid", false, "skipped", "leave it, the bill is paid", []string{"a1.t0"}},
+		"model": {v1alpha1.UnknownTellModel, "", false, toolapi.CodeOutcomeUnknown, "", []string{"a1.t0"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -137,13 +137,13 @@ func TestFaultToolServerIsToldToEndInACall(t *testing.T) {
 	awaitCommand(t, run)
 	end(t, run, "TERM")
 	asked := awaitUnknown(t, run)
-	wantEffects(t, run, "a0.t0")
+	wantEffects(t, run, "a1.t0")
 	decideUnknown(t, run, asked.ID, v1alpha1.DecisionDone)
 	journal := wantWholeJournal(t, wantCompleted(t, run, soon))
 	if u := journal[0].Status.Unknown; len(u) != 1 || u[0].CallID != journal[0].Spec.ToolCalls[0].ID {
 		t.Errorf("the journal says of the unknown outcome: %+v", u)
 	}
-	wantEffects(t, run, "a0.t0")
+	wantEffects(t, run, "a1.t0")
 	podIsGone(t, run, soon)
 }
 
@@ -155,10 +155,10 @@ func TestFaultToolServerCrashesBetweenCalls(t *testing.T) {
 	awaitCommand(t, run)
 	crash(t, run)
 	asked := awaitUnknown(t, run)
-	wantEffects(t, run, "a0.t0.first", "a0.t0.second")
+	wantEffects(t, run, "a1.t0.first", "a1.t0.second")
 	decideUnknown(t, run, asked.ID, v1alpha1.DecisionRetry)
 	wantWholeJournal(t, wantCompleted(t, run, soon))
-	wantEffects(t, run, "a0.t0.first", "a0.t0.second", "a0.t0.second", "a0.t0.third")
+	wantEffects(t, run, "a1.t0.first", "a1.t0.second", "a1.t0.second", "a1.t0.third")
 }
 
 // A tool server that keeps ending is given up, and its run starts over in another sandbox.
@@ -194,7 +194,7 @@ func TestFaultSandboxRunsOutOfMemoryInACall(t *testing.T) {
 		decideUnknown(t, run, awaitUnknown(t, run).ID, v1alpha1.DecisionSkip)
 	}
 	wantWholeJournal(t, wantCompleted(t, run, soon))
-	wantEffects(t, run, "a0.t0")
+	wantEffects(t, run, "a1.t0")
 	podIsGone(t, run, soon)
 }
 

@@ -122,7 +122,7 @@ func wantColumns(t *testing.T, ns, phase string) {
 		{
 			[]string{"mrun", "portfolio", "-o", "wide"},
 			[]string{"NAME", "SUCCEEDED", "REASON", "STEPS", "ASKS", "AGE", "PHASE", "ATTEMPT", "TOKENS", "POD", "MODEL", "PURPOSE", "MESSAGE"},
-			[]string{`portfolio +` + standing + ` .* ` + phase + ` .* 0 +\d+ +portfolio-motor-sandbox +scripted/portfolio +\S`},
+			[]string{`portfolio +` + standing + ` .* ` + phase + ` .* 1 +\d+ +portfolio-motor-sandbox +scripted/portfolio +\S`},
 		},
 		{
 			[]string{"motorsteps", "-l", v1alpha1.LabelRun + "=portfolio"},

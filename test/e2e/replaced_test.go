@@ -53,7 +53,7 @@ func TestASandboxThatIsTakenAwayIsReplaced(t *testing.T) {
 			again := awaitRun(t, run, soon, "the question of another attempt", func(r *v1alpha1.MotorRun) bool {
 				return r.Status.Pending() != nil && r.Status.Pending().ID != asked.Status.Pending().ID
 			})
-			if p := again.Status.Pending(); p.Kind != v1alpha1.InputQuestion || !strings.HasPrefix(p.ID, "a1-") {
+			if p := again.Status.Pending(); p.Kind != v1alpha1.InputQuestion || !strings.HasPrefix(p.ID, "a2-") {
 				t.Errorf("the run waits for %+v", p)
 			}
 			if again.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID {
@@ -141,6 +141,6 @@ func wantReplaced(t *testing.T, run *v1alpha1.MotorRun, cause v1alpha1.AttemptCa
 	if strings.Contains(done.Status.Result.Summary, run.Name+".a1.") {
 		t.Errorf("the second attempt has the files of the first: %s", done.Status.Result.Summary)
 	}
-	wantEffects(t, run, "a0.t0", "a1.t0")
+	wantEffects(t, run, "a1.t0", "a2.t0")
 	wantWholeJournal(t, done)
 }

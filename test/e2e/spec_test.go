@@ -57,7 +57,7 @@ func TestNobodyElseWritesWhatTheOperatorTrusts(t *testing.T) {
 	}{
 		"a step": {
 			args:  []string{"create", "-f", "-"},
-			stdin: "apiVersion: motorcortex.dev/v1alpha1\nkind: MotorStep\nmetadata: {name: forged}\nspec: {type: Turn, attempt: 0, index: 1, epoch: 1, final: true, content: done}\n",
+			stdin: "apiVersion: motorcortex.dev/v1alpha1\nkind: MotorStep\nmetadata: {name: forged}\nspec: {type: Turn, attempt: 1, index: 1, epoch: 1, final: true, content: done}\n",
 			want:  "only its manager writes them",
 		},
 		"the result of a step": {

@@ -31,7 +31,7 @@ func store(t *testing.T) stored {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "ns", UID: "uid"}}
 	step := &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{Name: "run-a01-s0001", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{{UID: "uid"}}},
-		Spec:       v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Content: "thought"},
+		Spec:       v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: 1, Epoch: 1, Content: "thought"},
 	}
 	var b bytes.Buffer
 	w, err := archive.NewWriter(&b, run)
