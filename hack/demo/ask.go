@@ -91,7 +91,7 @@ func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer,
 	}
 	if input.Kind == v1alpha1.InputOutcomeUnknown {
 		// Whether to make the call again is nothing to guess at.
-		return string(v1alpha1.DecisionSkip), "what the call did, nobody can tell", nil
+		return string(v1alpha1.DecisionSkip), "it is unknown what the call did", nil
 	}
 	if input.Kind == v1alpha1.InputDomainRequest || input.Kind == v1alpha1.InputApproval {
 		return string(v1alpha1.DecisionDeny), "a person takes such a decision, and the demo has none", nil

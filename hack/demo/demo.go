@@ -71,7 +71,7 @@ func (d *demo) run(ctx context.Context) error {
 
 var (
 	errEnded   = errors.New("the run has ended")
-	errDeleted = errors.New("somebody deleted the run")
+	errDeleted = errors.New("the run was deleted")
 	errTimeout = errors.New("the demo was not done within its time")
 	errStalled = errors.New("the run cannot go on: see its conditions above")
 )
@@ -227,7 +227,7 @@ func (d *demo) settle(e settled) {
 		d.print.rawf("\n")
 	}
 	if !d.answered[e.id] && e.answer != "" {
-		d.print.linef("    answered by somebody else: %s", e.answer)
+		d.print.linef("    answered elsewhere: %s", e.answer)
 	}
 }
 

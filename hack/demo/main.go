@@ -72,7 +72,7 @@ func parse(args []string, getenv func(string) string, now time.Time) (options, e
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.StringVar(&o.namespace, "namespace", "motorcortex-demo", "namespace of the sample; it is made if it is missing")
 	flags.StringVar(&o.dir, "dir", "config/samples/portfolio", "kustomization with one MotorRun")
-	flags.StringVar(&o.answer, "answer", getenv("DEMO_ANSWER"), "answer where nobody can be asked (DEMO_ANSWER); else the question's default")
+	flags.StringVar(&o.answer, "answer", getenv("DEMO_ANSWER"), "answer where no person can be asked (DEMO_ANSWER); else the question's default")
 	flags.StringVar(&o.kubectl, "kubectl", "kubectl", "kubectl, which builds the kustomization")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "longest time for all of it")
 	flags.BoolVar(&o.figures, "figures", false, "measure, and print figures at the end")

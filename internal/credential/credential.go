@@ -97,7 +97,7 @@ func bound(object *corev1.Secret, run *v1alpha1.MotorRun, c *v1alpha1.Credential
 		return err
 	}
 	return problem(v1alpha1.ReasonCredentialForbidden, c,
-		"the Secret %s is not for %s: its annotation %s names %q. Name the host there, or have somebody create the run who may get the "+
+		"the Secret %s is not for %s: its annotation %s names %q. Name the host there, or have the run created by a user who may get the "+
 			"Secret or approve the run (verb %s on motorruns): they may choose other hosts.",
 		object.Name, host, AnnotationHosts, object.Annotations[AnnotationHosts], approveVerb)
 }
@@ -153,7 +153,7 @@ func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1
 	who := run.Spec.Requester
 	if who == nil {
 		return problem(v1alpha1.ReasonCredentialForbidden, c,
-			"nobody knows who created the run, so nobody can say whether they may use the Secret %s. Create the run again with your name in spec.requester.username.",
+			"the creator of the run is unknown, so it is unknown whether they may use the Secret %s. Create the run again with your name in spec.requester.username.",
 			c.SecretRef.Name)
 	}
 	may, err := May(ctx, s.Reviews, run, authorizationv1.ResourceAttributes{Verb: useVerb, Version: "v1", Resource: "secrets", Name: c.SecretRef.Name})

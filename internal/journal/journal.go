@@ -97,7 +97,7 @@ func Load(
 		l.steps = append(l.steps, s)
 	}
 	if missing > 0 && !l.Ended() {
-		return l, internalError("The journal of the run lacks the MotorStep %s, which somebody deleted. "+
+		return l, internalError("The journal of the run lacks the MotorStep %s, which was deleted. "+
 			"A run does not go on without knowing what it did: create it again.", StepName(run.Name, attempt, missing))
 	}
 	return l, nil

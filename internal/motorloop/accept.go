@@ -167,7 +167,7 @@ func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 			continue
 		}
 		if i := slices.IndexFunc(t.Results, isRefusedCheck); i >= 0 {
-			f.Message = fmt.Sprintf("The check %s was not approved (code %s), so nobody can tell whether the task is done.",
+			f.Message = fmt.Sprintf("The check %s was not approved (code %s), so it is unknown whether the task is done.",
 				quoted(checkedCommand(t.Calls[i])), t.Results[i].ErrorCode)
 			return f
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	noApprovalText = "nobody can be asked for approval here: decide by what the task says, and say in your result what you left out"
+	noApprovalText = "no person can be asked for approval here: decide by what the task says, and say in your result what you left out"
 	approvedText   = "The person approved it: go on."
 	deniedText     = "The person said no to this call, and nothing of it was done. Go on without it, and do not bring it about in another way."
 	expiredText    = "The person said nothing in time. Go on without it, and say in your result what is left to do."
@@ -20,7 +20,7 @@ const (
 	// approveRun is the API's decision that approves the call and further ones like it.
 	approveRun  = "ApproveRun"
 	saysLead    = "\nThe person says: "
-	noRetryText = "Nobody saw this call end, and nobody approved in time that it is made again. It may have done all of its work, a part, " +
+	noRetryText = "The end of this call is unknown, and no person approved in time that it is made again. It may have done all of its work, a part, " +
 		"or nothing. Look at what it changed, and go on without making it again."
 )
 

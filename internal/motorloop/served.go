@@ -15,7 +15,7 @@ import (
 const (
 	noDomainsText     = "no run of this cluster can ask for domains: go on without, and say in your result what you could not reach"
 	noCredentialsText = "no run of this cluster can store credentials, so nothing was stored"
-	noSearchText      = "nobody carries out searches in this cluster: go on without"
+	noSearchText      = "this cluster has no search: go on without"
 )
 
 // judgeDomain returns the result of a request for a domain that needs no decision of a person, nil for any other. A request that a

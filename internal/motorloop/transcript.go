@@ -198,7 +198,7 @@ func codeTexts() map[string]string {
 		toolapi.CodeAlreadyDone:       "not made, because a call with the same idempotencyKey succeeded before",
 		toolapi.CodeStillRunning:      "not made, because a call with the same idempotencyKey still runs in the background",
 		toolapi.CodeDomainDenied:      "the person was asked and said no; do not ask for it again",
-		toolapi.CodeDomainNotAllowed:  "nobody can allow this here, so nobody was asked",
+		toolapi.CodeDomainNotAllowed:  "no person can allow this here, so none was asked",
 		toolapi.CodeCredentialRefused: "nothing was stored",
 		toolapi.CodeCommandNotAllowed: "this task may not run that command, nothing was done",
 		toolapi.CodeApprovalDenied:    "the person was asked and said no, nothing was done",
@@ -207,7 +207,7 @@ func codeTexts() map[string]string {
 		CodeNotFinished:               "the task was not ended",
 		CodeTooManyCalls:              "too many calls in one answer, nothing was done",
 		CodeRepeatedCall:              "nothing was done, because the person said no to it before",
-		toolapi.CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +
+		toolapi.CodeSkipped: "the end of this call is unknown, so it may or may not have done its work; " +
 			"the person was asked, and it is not made again. The person said:",
 	}
 }

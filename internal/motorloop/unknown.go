@@ -90,7 +90,7 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 }
 
 const (
-	doneText    = "Nobody saw this call end, and its output is lost. The person looked: it did what it was meant to do."
+	doneText    = "The end of this call is unknown, and its output is lost. The person looked: it did what it was meant to do."
 	skippedText = "go on without it"
 )
 
@@ -136,7 +136,7 @@ func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution stri
 	if u.Policy == UnknownPerson {
 		t.putAsk(r.person.Ask(AskUnknown, *c, execution))
 	}
-	r.log.LogAttrs(ctx, slog.LevelInfo, "nobody saw the tool call end",
+	r.log.LogAttrs(ctx, slog.LevelInfo, "the end of the tool call is unknown",
 		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))
 	r.unrecorded = true
 	return r.settle(ctx, t)

@@ -108,7 +108,7 @@ func parse(ok bool, errorCode, output string) toolapi.OneshotResult {
 	err := json.Unmarshal([]byte(strings.ToValidUTF8(output, "\uFFFD")), &o)
 	switch {
 	case errorCode == toolapi.CodeOutcomeUnknown && err != nil:
-		return failed(toolapi.ExecutionError, "The sandbox's tool server ended while the code ran, and nobody saw what it came to. "+
+		return failed(toolapi.ExecutionError, "The sandbox's tool server ended while the code ran, and its outcome is unknown. "+
 			"The code may need more memory than the sandbox has. Code with domains may have done its work, and is not run again by itself.")
 	case err != nil:
 		return failed(executionCode(errorCode), "The sandbox could not run the code: "+firstLine(output))

@@ -64,6 +64,6 @@ func isUnproven(run *v1alpha1.MotorRun) bool {
 func unproven() *v1alpha1.StepOutcome {
 	return &v1alpha1.StepOutcome{
 		Category: v1alpha1.CategoryIncomplete, Reason: v1alpha1.ReasonAcceptanceFailed, Retryable: true,
-		Message: "The attempt was ended by a manager of an earlier release, which does not look at what spec.accept asks for. Nobody can tell whether the task is done.",
+		Message: "The attempt was ended by a manager of an earlier release, which does not look at what spec.accept asks for. It is unknown whether the task is done.",
 	}
 }

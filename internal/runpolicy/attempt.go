@@ -89,7 +89,7 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	expires := o.Observed.Extend(d.FinishedAt.Time, d.FinishedAt.Add(time.Duration(window)*time.Second))
 	if o.hasCome(expires, now) {
 		e := failedForGood(o, f)
-		e.Message += fmt.Sprintf(" Nobody asked for another attempt within %d s (spec.limits.retryDeadlineSeconds).", window)
+		e.Message += fmt.Sprintf(" No further attempt was asked for within %d s (spec.limits.retryDeadlineSeconds).", window)
 		return Decision{End: e}
 	}
 	d.Retry, d.WakeAt = retryInput(o, f, d.FinishedAt, expires), expires
@@ -101,7 +101,7 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 func failedForGood(o Observation, f *v1alpha1.FailureSummary) *End {
 	e := failed(f)
 	if calls := callsInFlight(o); lostSandbox(f) && len(calls) > 0 {
-		e.Message += " Nobody can tell whether these calls took effect: " + strings.Join(calls, "; ") + "."
+		e.Message += " It is unknown whether these calls took effect: " + strings.Join(calls, "; ") + "."
 	}
 	return e
 }
@@ -220,7 +220,7 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 		fmt.Fprintf(&b, "\nA model's guess: %s", f.Hint)
 	}
 	if calls := callsInFlight(o); len(calls) > 0 {
-		b.WriteString("\nNobody can tell whether these calls took effect:\n- " + strings.Join(calls, "\n- "))
+		b.WriteString("\nIt is unknown whether these calls took effect:\n- " + strings.Join(calls, "\n- "))
 		if lostSandbox(f) {
 			b.WriteString("\nThey do more than read, and another attempt may make them again: that is why a person is asked.")
 		}

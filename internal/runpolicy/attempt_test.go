@@ -216,12 +216,12 @@ func TestTheEndNamesCallsThatWereLost(t *testing.T) {
 	o.Run.Spec.MaxAttempts = 1
 	bashInFlight(&o)
 	e := Decide(o, after(20*sec)).End
-	if e == nil || !strings.Contains(e.Message, `Nobody can tell whether these calls took effect: bash {"command":"pay"}.`) {
+	if e == nil || !strings.Contains(e.Message, `It is unknown whether these calls took effect: bash {"command":"pay"}.`) {
 		t.Errorf("the only attempt: %+v", e)
 	}
 	o.Run.Spec.MaxAttempts = 3
 	Fail(&o.Run.Status, Decide(o, after(20*sec)).Failure, metav1.NewTime(after(20*sec)))
-	if e := Decide(o, after(70*sec)).End; e == nil || !strings.Contains(e.Message, `bash {"command":"pay"}. Nobody asked`) {
+	if e := Decide(o, after(70*sec)).End; e == nil || !strings.Contains(e.Message, `bash {"command":"pay"}. No further attempt was asked for`) {
 		t.Errorf("nobody asks for a retry: %+v", e)
 	}
 }

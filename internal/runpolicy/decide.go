@@ -147,7 +147,7 @@ func unanswered(o Observation, now time.Time) *End {
 	if p == nil || expiresByItself(p) || Answered(o.Run, p) || !o.hasCome(p.ExpirationTime.Time, now) {
 		return nil
 	}
-	message := fmt.Sprintf("Nobody answered the question %s within %d s (spec.limits.inputDeadlineSeconds): %s",
+	message := fmt.Sprintf("The question %s was not answered within %d s (spec.limits.inputDeadlineSeconds): %s",
 		p.ID, o.Run.Spec.Limits.InputDeadlineSeconds, fit.Title(p.Question))
 	if p.Default != "" {
 		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit, or spec.questions.onTimeout UseDefault.", fit.Title(p.Default))

@@ -136,11 +136,11 @@ func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (ve
 	case reach.RulesOf(lasting).Covers(rule):
 		return DomainAllowed, fmt.Sprintf("%s is allowed already: go on", rule)
 	case !reach.LimitOf(bounds).Allows(rule):
-		return DomainNever, fmt.Sprintf("%s is outside of what runs in this namespace may be allowed, so nobody was asked: go on without it", rule)
+		return DomainNever, fmt.Sprintf("%s is outside of what runs in this namespace may be allowed, so no person was asked: go on without it", rule)
 	}
 	has := &reach.DomainSet{Limit: reach.LimitOf(nil)}
 	if has.Add(lasting...); !has.HasRoom(rule) {
-		return DomainNever, fmt.Sprintf("this run has as many domains as a run can have, so nobody was asked about %s: go on without it", rule)
+		return DomainNever, fmt.Sprintf("this run has as many domains as a run can have, so no person was asked about %s: go on without it", rule)
 	}
 	return DomainAsk, ""
 }

@@ -55,8 +55,8 @@ func TestOneshotEnds(t *testing.T) {
 		"nobody knows": {
 			testStep(1, 1, ended("outcome_unknown", "It may have done anything.")),
 			v1alpha1.PhaseFailed, "ExecutionError",
-			"The code failed: The sandbox's tool server ended while the code ran, and nobody saw what it came to. The code may need more memory than the sandbox has. Code with domains may have done its work, and is not run again by itself.",
-			`{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"The sandbox's tool server ended while the code ran, and nobody saw what it came to. ` +
+			"The code failed: The sandbox's tool server ended while the code ran, and its outcome is unknown. The code may need more memory than the sandbox has. Code with domains may have done its work, and is not run again by itself.",
+			`{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"The sandbox's tool server ended while the code ran, and its outcome is unknown. ` +
 				`The code may need more memory than the sandbox has. Code with domains may have done its work, and is not run again by itself."}}`,
 		},
 	}

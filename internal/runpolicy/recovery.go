@@ -88,7 +88,7 @@ func (t *boundedText) unknownCalls(calls []CallRef, workspaceLost bool) {
 	if workspaceLost {
 		check += "; what they changed in the workspace is lost"
 	}
-	t.line("Nobody can tell whether these calls took effect. %s:", check)
+	t.line("It is unknown whether these calls took effect. %s:", check)
 	for _, c := range calls {
 		t.line("- %s %s", fit.Quoted(c.Tool, maxRecoveryHead), fit.Quoted(c.Arguments, maxRecoveryHead))
 	}

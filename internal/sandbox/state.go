@@ -53,7 +53,7 @@ func Read(pod *corev1.Pod) State {
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		return ended(pod)
 	case pod.DeletionTimestamp != nil:
-		return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("Pod %s is being deleted by somebody else than the run.", pod.Name)}
+		return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("Pod %s is being deleted, and not by the run.", pod.Name)}
 	case s == nil:
 		return starting(pod)
 	case ends(s) > MaxRestarts:

@@ -137,14 +137,14 @@ func TestRead(t *testing.T) {
 			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p ended: NodeAffinity Predicate failed"},
 		},
 		"being deleted": {
-			testPod(corev1.PodRunning, runs(), deleted), State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+			testPod(corev1.PodRunning, runs(), deleted), State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted, and not by the run."},
 		},
 		"deleted while starting": {
-			testPod(corev1.PodPending, deleted), State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+			testPod(corev1.PodPending, deleted), State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted, and not by the run."},
 		},
 		"deleted, the container ended": {
 			testPod(corev1.PodRunning, terminated("Completed", 0), deleted),
-			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted, and not by the run."},
 		},
 		"deleted after it was evicted": {
 			testPod(corev1.PodFailed, why("Evicted", "Low"), deleted),
@@ -239,7 +239,7 @@ func TestReadOfARestart(t *testing.T) {
 		},
 		"deleted meanwhile": {
 			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(1, end("Error", 2)), deleted),
-			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted, and not by the run."},
 		},
 	})
 }

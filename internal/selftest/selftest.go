@@ -31,7 +31,7 @@ const (
 
 // ErrUnprotected is wrapped by every error that is certain: the cluster allows a forbidden request, or a policy is missing. Other errors leave that
 // open: the API server was away, a right is missing, or something else refused first.
-var ErrUnprotected = errors.New("the cluster does not refuse what nobody may do")
+var ErrUnprotected = errors.New("the cluster admits a request that no user has the right to make")
 
 // Admission returns what is wrong with the cluster's admission, nil if nothing is. It writes nothing: it reads the policies, and all its requests
 // are dry runs, in the namespaces in which the manager may create Pods. The right answer in one namespace is enough, because another namespace may

@@ -95,9 +95,9 @@ func TestFactsFindings(t *testing.T) {
 	for _, tt := range []struct{ path, text, want string }{
 		{"a.md", "plain\ttext\r\nwith 漢 and 🙂\ufe0f 👩\u200d💻 1\ufe0f\u20e3\f", ""},
 		{"a.md", "\ufeffplain", ""},
-		{"a.md", "one\ntwo \u200b\u202e\u200b\n\nfour\U000e0041", "HiddenUnicode a.md:2 3 characters that nobody sees: U+200B, U+202E.\nHiddenUnicode a.md:4 1 characters that nobody sees: U+E0041."},
-		{"a.md", "a\ufeff \u00ad\x1b[0m\u2028\u3164", "HiddenUnicode a.md:1 5 characters that nobody sees: U+FEFF, U+00AD, U+001B, U+2028."},
-		{"a.md", "🙂\ufe0f\ufe0f a\u200db", "HiddenUnicode a.md:1 2 characters that nobody sees: U+FE0F, U+200D."},
+		{"a.md", "one\ntwo \u200b\u202e\u200b\n\nfour\U000e0041", "HiddenUnicode a.md:2 3 characters that are invisible: U+200B, U+202E.\nHiddenUnicode a.md:4 1 characters that are invisible: U+E0041."},
+		{"a.md", "a\ufeff \u00ad\x1b[0m\u2028\u3164", "HiddenUnicode a.md:1 5 characters that are invisible: U+FEFF, U+00AD, U+001B, U+2028."},
+		{"a.md", "🙂\ufe0f\ufe0f a\u200db", "HiddenUnicode a.md:1 2 characters that are invisible: U+FE0F, U+200D."},
 		{"a.bin", "a\x00b https://a.service.dev", "Binary a.bin:0 The file is no text."},
 		{"a.bin", "\xff\xfe", "Binary a.bin:0 The file is no text."},
 		{"a.txt", "x = \"" + encoded + "\"", "Base64 a.txt:1 400 characters that look like base64."},

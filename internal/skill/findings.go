@@ -186,7 +186,7 @@ func (g *gatherer) points(f *File, line int, p points) {
 	for _, r := range p.distinct {
 		names = append(names, fmt.Sprintf("U+%04X", r))
 	}
-	g.find(v1alpha1.FindingHiddenUnicode, f.Path, line, fmt.Sprintf("%d characters that nobody sees: %s.", p.count, strings.Join(names, ", ")))
+	g.find(v1alpha1.FindingHiddenUnicode, f.Path, line, fmt.Sprintf("%d characters that are invisible: %s.", p.count, strings.Join(names, ", ")))
 }
 
 // points are characters of a line, of which the first distinct ones are named.

@@ -263,7 +263,7 @@ func (r *frontReader) readMetadata(key, value *yaml.Node) {
 		name, entry := value.Content[i], value.Content[i+1]
 		got, problem := scalar(name, entry)
 		if problem == "" && strings.ContainsFunc(name.Value, unseen) {
-			problem = fmt.Sprintf("the key %s has a character that nobody sees: take it out", quoted(name.Value))
+			problem = fmt.Sprintf("the key %s has an invisible character: take it out", quoted(name.Value))
 		}
 		r.optional(name, problem, func() {
 			if r.front.Metadata == nil {
@@ -284,7 +284,7 @@ func scalar(key, value *yaml.Node) (got, problem string) {
 	}
 	for _, c := range value.Value {
 		if unseen(c) {
-			return "", fmt.Sprintf("%s has a character that nobody sees (U+%04X): take it out", quoted(key.Value), c)
+			return "", fmt.Sprintf("%s has an invisible character (U+%04X): take it out", quoted(key.Value), c)
 		}
 	}
 	return value.Value, ""

@@ -71,7 +71,7 @@ func Decide(o Observation) Verdict {
 	case a == nil:
 		return d.unapproved()
 	case a.Decision != v1alpha1.SkillDecisionApproved && a.Decision != "":
-		return d.verdict(v1alpha1.SkillRevoked, v1alpha1.ReasonSkillRevoked, "The approval was revoked: nobody can use the skill until it is approved again.")
+		return d.verdict(v1alpha1.SkillRevoked, v1alpha1.ReasonSkillRevoked, "The approval was revoked: no run can use the skill until it is approved again.")
 	default:
 		return d.approved(a)
 	}
@@ -169,7 +169,7 @@ func (d *decision) unapproved() Verdict {
 		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewing, "What the files mention is being gathered.")
 	}
 	return d.verdict(v1alpha1.SkillAwaitingApproval, v1alpha1.ReasonAwaitingApproval,
-		"Nobody has approved the skill: look at status.review and at the SkillRevision %s, and approve %s.", r.Name, r.Spec.ContentHash)
+		"The skill is not approved: look at status.review and at the SkillRevision %s, and approve %s.", r.Name, r.Spec.ContentHash)
 }
 
 func (d *decision) rejected(r *v1alpha1.SkillRevision) bool { return isRejected(d.Spec, r) }

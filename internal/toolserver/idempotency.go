@@ -35,7 +35,7 @@ func (s *Server) once(ctx context.Context, c *ledger.Call, req toolapi.Call) too
 				return tool.Failure(toolapi.CodeStillRunning, "The call %s has the same idempotencyKey, and what it started in the background still runs. "+
 					"So this one was not made. Wait for its end; for another effect give another idempotencyKey.", before)
 			}
-			return tool.Failure(toolapi.CodeOutcomeUnknown, "The call %s has the same idempotencyKey, and nobody saw how it went: it may have done all of "+
+			return tool.Failure(toolapi.CodeOutcomeUnknown, "The call %s has the same idempotencyKey, and its outcome is unknown: it may have done all of "+
 				"its work, a part, or nothing. So this one was not made. Find out whether the effect is there before you decide what to do. "+
 				"If it is not, make a call with other arguments and with another idempotencyKey: the key alone makes it no other call.", before)
 		case toolapi.CallFinished:

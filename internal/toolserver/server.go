@@ -267,7 +267,7 @@ func (c Config) complete() (Config, error) {
 		return c, errors.New("the Pod's UID is missing: clients could not tell this sandbox from another one")
 	}
 	if len(c.ManagerKeys) == 0 {
-		return c, errors.New("no manager key: nobody could connect")
+		return c, errors.New("no manager key: no manager could connect")
 	}
 	for _, dir := range []*string{&c.Workspace, &c.State, &c.TempDir} {
 		resolved, err := filepath.EvalSymlinks(*dir)

@@ -103,7 +103,7 @@ func TestFourEyes(t *testing.T) {
 	must(t, wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		return add(ctx, dryRun(alice), run, "responses", decisionOf) != nil, nil
 	}))
-	const otherwise = "decisions in this namespace come from somebody else"
+	const otherwise = "decisions in this namespace come from another user"
 	wantRefused(t, add(ctx, alice, run, "responses", decisionOf), "alice@"+ns+" created this run", otherwise)
 	wantRefused(t, add(ctx, alice, run, "responses", `{"id":"d1","decision":"Deny"}`), otherwise)
 	wantRefused(t, add(ctx, alice, run, "responses", domains), otherwise)

@@ -92,9 +92,9 @@ func TestClaimsOfSandboxesAreMadeByTheCluster(t *testing.T) {
 		"by the cluster":              {cluster, claimOf(sandboxPod(ns, "run", withVolume)), nil, ""},
 		"by the cluster, of no Pod":   {cluster, plainClaim(ns, of), nil, "choose another name"},
 		"by the cluster, of another":  {cluster, claimOf(sandboxPod(ns, "run", withVolume)), func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences[0].Name = "web" }, "choose another name"},
-		"clone":                       {eve, plainClaim(ns, "copy"), source(core, "PersistentVolumeClaim", of), "nobody copies one"},
-		"clone by the cluster":        {cluster, plainClaim(ns, "copy"), source(core, "PersistentVolumeClaim", of), "nobody copies one"},
-		"clone by reference":          {eve, plainClaim(ns, "copy"), reference(core, "PersistentVolumeClaim", of), "nobody copies one"},
+		"clone":                       {eve, plainClaim(ns, "copy"), source(core, "PersistentVolumeClaim", of), "no user copies one"},
+		"clone by the cluster":        {cluster, plainClaim(ns, "copy"), source(core, "PersistentVolumeClaim", of), "no user copies one"},
+		"clone by reference":          {eve, plainClaim(ns, "copy"), reference(core, "PersistentVolumeClaim", of), "no user copies one"},
 		"clone of one's own":          {eve, plainClaim(ns, "copy"), source(core, "PersistentVolumeClaim", "data"), ""},
 		"clone of one's own by ref":   {eve, plainClaim(ns, "copy"), reference(core, "PersistentVolumeClaim", "data"), ""},
 		"of a snapshot of one's own":  {eve, plainClaim(ns, "copy"), source(snapshots, "VolumeSnapshot", "data"), ""},
@@ -276,7 +276,7 @@ func TestSnapshotsOfSandboxes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := admin.Create(ctx, tt.o, client.DryRunAll)
 			if tt.refused {
-				wantRefused(t, err, "'motorcortex-snapshots'", "nobody copies one")
+				wantRefused(t, err, "'motorcortex-snapshots'", "no user copies one")
 			} else {
 				must(t, err)
 			}

@@ -103,7 +103,7 @@ func TestNetworkPoliciesOfTheOperator(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	baseline := sandbox.BaselineNetworkPolicy(ns, sandbox.Config{Namespace: managerNamespace})
-	const ours = "nobody else writes them"
+	const ours = "no other client writes them"
 	wantRefused(t, admin.Create(ctx, baseline.DeepCopy()), ours)
 	must(t, manager.Create(ctx, baseline))
 	wantRefused(t, admin.Patch(ctx, baseline.DeepCopy(), mergePatchOf(`{"spec":{"policyTypes":["Ingress"]}}`)), ours)

@@ -271,7 +271,7 @@ func TestNobodyGetsIntoASandbox(t *testing.T) {
 	ctx := testContext(t)
 	shut := newNamespace(ctx, t)
 	open := newNamespace(ctx, t, v1alpha1.LabelSandboxExec, "allowed")
-	const refused = "nobody gets into one"
+	const refused = "no user gets into one"
 	for _, ns := range []string{shut, open} {
 		must(t, manager.Create(ctx, sandboxPod(ns, "run")))
 		plain := podProbe()
@@ -314,7 +314,7 @@ func TestProxyIntoASandboxByItsPort(t *testing.T) {
 	ns := newNamespace(ctx, t)
 	must(t, manager.Create(ctx, sandboxPod(ns, "run")))
 	for _, name := range []string{"run-motor-sandbox:8443", "https:run-motor-sandbox:8443", "https:run-motor-sandbox:"} {
-		wantRefused(t, execInto(ctx, admin, ns, name, "proxy"), "nobody gets into one")
+		wantRefused(t, execInto(ctx, admin, ns, name, "proxy"), "no user gets into one")
 	}
 }
 
@@ -351,8 +351,8 @@ func TestAnnotationsOfASandboxAreFrozen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for who, c := range map[string]client.Client{"eve": eve, "account": account, "plugin": plugin, "admin": admin} {
 				t.Run(who, func(t *testing.T) {
-					wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf("%s", patch)), "'motorcortex-pods'", "nobody changes the annotations")
-					wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf("%s", patch)), "'motorcortex-pods'", "nobody changes the annotations")
+					wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf("%s", patch)), "'motorcortex-pods'", "no user changes the annotations")
+					wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf("%s", patch)), "'motorcortex-pods'", "no user changes the annotations")
 				})
 			}
 		})
@@ -398,8 +398,8 @@ func TestNobodyKeepsASandbox(t *testing.T) {
 	must(t, manager.Create(ctx, pod))
 	eve := person(ctx, t, ns, "eve-finalizers", rights{"get,update,patch pods", "update,patch pods/status"})
 	for _, c := range []client.Client{eve, admin} {
-		wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["evil.example/keep"]}}`)), "nobody gives it a finalizer")
-		wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["evil.example/keep"]}}`)), "nobody gives it a finalizer")
+		wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["evil.example/keep"]}}`)), "no user gives it a finalizer")
+		wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["evil.example/keep"]}}`)), "no user gives it a finalizer")
 		wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"spec":{"activeDeadlineSeconds":5}}`)), "activeDeadlineSeconds")
 	}
 }

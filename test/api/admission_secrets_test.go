@@ -102,7 +102,7 @@ func TestConfigMapsOfSkills(t *testing.T) {
 	// With every right there is, so that only the policies refuse.
 	c, err := clientAs(managerUser, "system:masters")
 	must(t, err)
-	const others, only = "outside of its namespace the manager writes", "nobody else writes them"
+	const others, only = "outside of its namespace the manager writes", "no other client writes them"
 	owned := func(name, component, kind string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMap {
 		cm := &corev1.ConfigMap{ObjectMeta: meta(ns, name), Immutable: new(true)}
 		cm.Labels = map[string]string{v1alpha1.LabelComponent: component}

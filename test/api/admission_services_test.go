@@ -93,7 +93,7 @@ func TestServicesThatLeadIntoSandboxes(t *testing.T) {
 				}
 				err := eve.Create(ctx, service, client.DryRunAll)
 				if tt.refused {
-					wantRefused(t, err, "'motorcortex-services'", "nobody gets into one")
+					wantRefused(t, err, "'motorcortex-services'", "no user gets into one")
 				} else {
 					must(t, err)
 				}
@@ -104,7 +104,7 @@ func TestServicesThatLeadIntoSandboxes(t *testing.T) {
 	// A Service that leads elsewhere is not turned.
 	service := serviceFor(shut, "turned", map[string]string{"app": "web"})
 	must(t, eve.Create(ctx, service))
-	wantRefused(t, eve.Patch(ctx, service.DeepCopy(), mergePatchOf(`{"spec":{"selector":{"app":null,"motorcortex.dev/component":"sandbox"}}}`)), "nobody gets into one")
+	wantRefused(t, eve.Patch(ctx, service.DeepCopy(), mergePatchOf(`{"spec":{"selector":{"app":null,"motorcortex.dev/component":"sandbox"}}}`)), "no user gets into one")
 }
 
 // One from before the policy can still be changed, by its owner and by the controllers that write its status and finalizers.
@@ -119,7 +119,7 @@ func TestServiceThatIsOlderThanThePolicy(t *testing.T) {
 		return admin.Create(ctx, serviceFor(ns, "new", old.Spec.Selector), client.DryRunAll) != nil, nil
 	}))
 	must(t, admin.Patch(ctx, old.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"team":"a"}}}`)))
-	wantRefused(t, admin.Patch(ctx, old.DeepCopy(), mergePatchOf(`{"spec":{"selector":{"motorcortex.dev/run":"r"}}}`)), "nobody gets into one")
+	wantRefused(t, admin.Patch(ctx, old.DeepCopy(), mergePatchOf(`{"spec":{"selector":{"motorcortex.dev/run":"r"}}}`)), "no user gets into one")
 	must(t, admin.Patch(ctx, old.DeepCopy(), mergePatchOf(`{"spec":{"selector":{"app":"web"}}}`)))
 }
 
@@ -138,7 +138,7 @@ func TestEndpointsThatNameSandboxes(t *testing.T) {
 				"not ready":           endpointsFor(shut, "e", nil, []string{"run-motor-sandbox"}),
 			} {
 				t.Run(name, func(t *testing.T) {
-					wantRefused(t, c.Create(ctx, o, client.DryRunAll), "'motorcortex-endpoints'", "nobody gets into one")
+					wantRefused(t, c.Create(ctx, o, client.DryRunAll), "'motorcortex-endpoints'", "no user gets into one")
 				})
 			}
 			for _, o := range []client.Object{
@@ -155,7 +155,7 @@ func TestEndpointsThatNameSandboxes(t *testing.T) {
 	must(t, admin.Create(ctx, slice))
 	slice.Endpoints = append(slice.Endpoints, sliceFor(shut, "", "run-motor-sandbox").Endpoints...)
 	slice.Endpoints[1].Addresses = []string{"10.244.0.99"}
-	wantRefused(t, admin.Update(ctx, slice), "nobody gets into one")
+	wantRefused(t, admin.Update(ctx, slice), "no user gets into one")
 }
 
 // The largest slice that the API server takes is judged within what an expression may cost.
@@ -176,5 +176,5 @@ func TestLargestSliceIsJudged(t *testing.T) {
 	}
 	must(t, admin.Create(ctx, slice(), client.DryRunAll))
 	pods[999] = "run-motor-sandbox"
-	wantRefused(t, admin.Create(ctx, slice(), client.DryRunAll), "nobody gets into one")
+	wantRefused(t, admin.Create(ctx, slice(), client.DryRunAll), "no user gets into one")
 }

@@ -90,7 +90,7 @@ func TestEngineUsesUnapprovedSkill(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	r.wantTools("bash", "read", "ask_user", "finish")
-	r.wantPrompt("Nobody has approved it.")
+	r.wantPrompt("It is not approved.")
 }
 
 func TestEngineReviewsSkill(t *testing.T) {

@@ -131,7 +131,7 @@ func TestNobodyKnownMayUseNothing(t *testing.T) {
 	r.proxy()
 	r.putSecret(map[string]string{"service_key": secretValue})
 	r.create(admin, reaching("example.org"), using("service_key", "example.org"))
-	r.wantBlocked("Accepted", "CredentialForbidden", "nobody knows who created the run")
+	r.wantBlocked("Accepted", "CredentialForbidden", "the creator of the run is unknown")
 }
 
 func savedFor(hosts string) metav1.ObjectMeta {

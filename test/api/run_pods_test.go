@@ -61,7 +61,7 @@ func TestSandboxKeepsItsLabel(t *testing.T) {
 	run := createRun(ctx, t, ns)
 	pod := sandbox.Pod(run, sandbox.Config{Image: "i", ManagerKey: "k", Namespace: managerNamespace})
 	must(t, manager.Create(ctx, pod))
-	const kept = "nobody takes it away"
+	const kept = "no user takes it away"
 	for name, labels := range map[string]string{
 		"removed": `{"motorcortex.dev/component":null}`, "changed": `{"motorcortex.dev/component":"open"}`,
 	} {

@@ -18,7 +18,7 @@ import (
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
 
-// The largest skill that there can be is kept, and nobody changes it.
+// The largest skill that there can be is kept, and no user changes it.
 func TestSkillStore(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)

@@ -153,7 +153,7 @@ subsets: [{addresses: [{ip: "` + pod.Status.PodIP + `", targetRef: {kind: Pod, n
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, stderr, err := tryKubectl(t.Context(), manifest, "create", "-f", "-"); err == nil || !strings.Contains(stderr, "nobody gets into one") {
+			if _, stderr, err := tryKubectl(t.Context(), manifest, "create", "-f", "-"); err == nil || !strings.Contains(stderr, "no user gets into one") {
 				t.Errorf("%v\n%s", err, stderr)
 			}
 		})

@@ -141,7 +141,7 @@ func wantClaimClosed(t *testing.T, mallory client.Client, claim *corev1.Persiste
 		says string
 	}{
 		"mount":  {mallory.Create(t.Context(), pod), "for that sandbox alone"},
-		"clone":  {mallory.Create(t.Context(), clone), "nobody copies one"},
+		"clone":  {mallory.Create(t.Context(), clone), "no user copies one"},
 		"change": {mallory.Patch(t.Context(), claim.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`))), "is as its run wants it"},
 	} {
 		if tc.err == nil || !strings.Contains(tc.err.Error(), tc.says) {

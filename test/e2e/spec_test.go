@@ -75,7 +75,7 @@ func TestNobodyElseWritesWhatTheOperatorTrusts(t *testing.T) {
 		},
 		"the label that closes a sandbox": {
 			args: []string{"label", "pod", sandbox, v1alpha1.LabelComponent + "-"},
-			want: "nobody takes it away",
+			want: "no user takes it away",
 		},
 	}
 	for name, tt := range tests {

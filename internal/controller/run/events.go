@@ -97,9 +97,9 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, fit.CutEncoded(was.Action.Arguments, pass.MaxNote/2), was.Action.ArgsDigest)
 		switch a.Outcome {
 		case v1alpha1.AskApproved, v1alpha1.AskDenied:
-			list = append(list, pass.NewTransition(corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)))
+			list = append(list, pass.NewTransition(corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "an unknown user"), call)))
 		case v1alpha1.AskExpired:
-			list = append(list, pass.NewTransition(corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: "+call))
+			list = append(list, pass.NewTransition(corev1.EventTypeWarning, string(a.Outcome), actionApprove, "It was not decided in time, so it was not done: "+call))
 		case v1alpha1.AskAnswered: // Only a question has this outcome.
 		}
 	}

@@ -114,7 +114,7 @@ func (c *Collector) tooManySkills(ctx context.Context) (why string, err error) {
 		if empty > 0 {
 			hint = fmt.Sprintf(" (%d without files: delete those)", empty)
 		}
-		return fmt.Sprintf("there are %d Skills that runs made and nobody has decided about, and there may be no more: these files are not kept, "+
+		return fmt.Sprintf("there are %d undecided Skills that runs made, and there may be no more: these files are not kept, "+
 			"run it again after you have approved, rejected or deleted some of kubectl -n %s get skills -l %s=%s%s",
 			undecided, c.env.Run.Namespace, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy, hint), nil
 	}
@@ -136,7 +136,7 @@ func (c *Collector) tooManyProposals(ctx context.Context, sk *v1alpha1.Skill) (w
 	}
 	revisions := slices.DeleteFunc(list.Items, func(rev v1alpha1.SkillRevision) bool { return !c.canBeDecided(sk, &rev) })
 	if n := len(skill.Undecided(&sk.Spec, &sk.Status, revisions)); n >= skill.MaxProposals {
-		return fmt.Sprintf("the Skill %s has %d proposals that nobody has decided about, and there may be no more: these files are not kept, run it again "+
+		return fmt.Sprintf("the Skill %s has %d undecided proposals, and there may be no more: these files are not kept, run it again "+
 			"after you have approved one of them, which passes over those before it, or rejected some", sk.Name, n), nil
 	}
 	return "", nil

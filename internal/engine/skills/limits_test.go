@@ -114,7 +114,7 @@ func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 			r.made("last", "another", tt.change)
 			r.sandbox.has(".", "SKILL.md", manifestOf("mail", "x"))
 			why := rejectedFor(t, r.collect())
-			if want := "there are 50 Skills that runs made and nobody has decided about, and there may be no more: these files are not kept, run it again after " +
+			if want := "there are 50 undecided Skills that runs made, and there may be no more: these files are not kept, run it again after " +
 				"you have approved, rejected or deleted some of kubectl -n ns get skills -l app.kubernetes.io/managed-by=motorcortex" + tt.hint; tt.full && why != want || !tt.full && why != "" {
 				t.Errorf("it says %q", why)
 			}
@@ -169,7 +169,7 @@ func TestProposalsOfASkillAreBounded(t *testing.T) {
 		}
 	}
 	why, _ := r.propose("more")
-	if !strings.HasPrefix(why, "the Skill mail has 10 proposals that nobody has decided about") || !strings.Contains(why, "these files are not kept, run it again") || len(r.revisions()) != 1+skill.MaxProposals {
+	if !strings.HasPrefix(why, "the Skill mail has 10 undecided proposals") || !strings.Contains(why, "these files are not kept, run it again") || len(r.revisions()) != 1+skill.MaxProposals {
 		t.Errorf("it says %q, and there are %d", why, len(r.revisions()))
 	}
 	// The same proposal again adds none.

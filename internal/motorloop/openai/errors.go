@@ -101,7 +101,7 @@ func (c *Client) classify(parent, ctx context.Context, err error) error {
 	if errors.Is(err, outbound.ErrRefused) {
 		e.reason, e.transient, e.mustAct = motorloop.ReasonModelAddress, false, true
 		e.what = "has an address that the manager does not connect with: that of a node, loopback or the like"
-		e.advice = "Check the base URL. Whoever installed the operator can allow the address with --allowed-model-cidrs."
+		e.advice = "Check the base URL. The administrator of the operator can allow the address with --allowed-model-cidrs."
 	}
 	if isCertificate(err) {
 		e.reason, e.transient, e.mustAct = motorloop.ReasonModelCertificate, false, true

@@ -213,7 +213,7 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 	case unknown != nil:
 		return &toolapi.Result{
 			ErrorCode: toolapi.CodeOutcomeUnknown,
-			Output: fmt.Sprintf("The call %s was to have the same effect, and nobody saw its end: it may have done all of its work, a part, or nothing. "+
+			Output: fmt.Sprintf("The call %s was to have the same effect, and its end is unknown: it may have done all of its work, a part, or nothing. "+
 				"This call was not made. Find out what became of that one. If it did nothing, make a call with other arguments, and with another "+
 				"idempotencyKey if it has one.", unknown.call.ID),
 			Provenance: toolapi.ProvenanceInternal,

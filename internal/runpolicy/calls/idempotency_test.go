@@ -59,7 +59,7 @@ func TestAlreadyDone(t *testing.T) {
 	maybe := func(id string) *toolapi.Result {
 		return &toolapi.Result{
 			ErrorCode: "outcome_unknown",
-			Output: "The call " + id + " was to have the same effect, and nobody saw its end: it may have done all of its work, a part, or nothing. This call was not " +
+			Output: "The call " + id + " was to have the same effect, and its end is unknown: it may have done all of its work, a part, or nothing. This call was not " +
 				"made. Find out what became of that one. If it did nothing, make a call with other arguments, and with another idempotencyKey if it has one.",
 			Provenance: toolapi.ProvenanceInternal,
 		}

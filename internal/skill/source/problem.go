@@ -64,7 +64,7 @@ func unreachable(what string, err error) error {
 		p.Message = what + " is asked in vain: " + errPlain.Error() + "."
 	case errors.Is(err, outbound.ErrRefused):
 		p.Message = what + " has an address that the manager does not connect with: that of a node, a Pod, a Service or the like. " +
-			"Whoever installed the operator can allow it with --allowed-source-cidrs."
+			"The administrator of the operator can allow it with --allowed-source-cidrs."
 	}
 	return p
 }

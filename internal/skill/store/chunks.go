@@ -140,7 +140,7 @@ func readChunk(ctx context.Context, live client.Reader, namespace, name string, 
 		return nil, fmt.Errorf("get the ConfigMap %s: %w", name, err)
 	}
 	if owner := metav1.GetControllerOf(&cm); owner == nil || owner.UID != ownerUID {
-		return nil, fmt.Errorf("%w: the ConfigMap %s is somebody else's", ErrDamaged, name)
+		return nil, fmt.Errorf("%w: the ConfigMap %s belongs to another object", ErrDamaged, name)
 	}
 	return cm.BinaryData[contentKey], nil
 }

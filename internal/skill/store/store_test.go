@@ -226,17 +226,17 @@ func TestFilesAreChecked(t *testing.T) {
 		rev  func(*v1alpha1.SkillRevision)
 		want error
 	}{
-		"a byte is another":         {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"][7] ^= 1 }, want: skillstore.ErrDamaged},
-		"a byte is missing":         {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"] = cm.BinaryData["content"][1:] }, want: skillstore.ErrDamaged},
-		"a byte is added":           {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"] = append(cm.BinaryData["content"], 1) }, want: skillstore.ErrDamaged},
-		"a part is somebody else's": {part: func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].UID = "other" }, want: skillstore.ErrDamaged},
-		"a part is nobody's":        {part: func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, want: skillstore.ErrDamaged},
-		"a part is not there":       {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames[1] = "missing" }, want: skillstore.ErrMissing},
-		"a part is not named":       {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames = rev.Spec.ConfigMapNames[:1] }, want: skillstore.ErrDamaged},
-		"another content hash":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ContentHash = "sha256:00" }, want: skillstore.ErrDamaged},
-		"a program is none":         {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[3].Executable = false }, want: skillstore.ErrDamaged},
-		"a size below nothing":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[0].Size = -1 }, want: skillstore.ErrDamaged},
-		"parts beyond measure":      {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames = make([]string, 33) }, want: skillstore.ErrDamaged},
+		"a byte is another":                {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"][7] ^= 1 }, want: skillstore.ErrDamaged},
+		"a byte is missing":                {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"] = cm.BinaryData["content"][1:] }, want: skillstore.ErrDamaged},
+		"a byte is added":                  {part: func(cm *corev1.ConfigMap) { cm.BinaryData["content"] = append(cm.BinaryData["content"], 1) }, want: skillstore.ErrDamaged},
+		"a part belongs to another object": {part: func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].UID = "other" }, want: skillstore.ErrDamaged},
+		"a part is nobody's":               {part: func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, want: skillstore.ErrDamaged},
+		"a part is not there":              {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames[1] = "missing" }, want: skillstore.ErrMissing},
+		"a part is not named":              {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames = rev.Spec.ConfigMapNames[:1] }, want: skillstore.ErrDamaged},
+		"another content hash":             {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ContentHash = "sha256:00" }, want: skillstore.ErrDamaged},
+		"a program is none":                {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[3].Executable = false }, want: skillstore.ErrDamaged},
+		"a size below nothing":             {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.Files[0].Size = -1 }, want: skillstore.ErrDamaged},
+		"parts beyond measure":             {rev: func(rev *v1alpha1.SkillRevision) { rev.Spec.ConfigMapNames = make([]string, 33) }, want: skillstore.ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

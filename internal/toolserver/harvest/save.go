@@ -32,7 +32,7 @@ func (a *Artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 	}
 	if !plainPath(local, toolapi.MaxArtifactPath) {
 		return tool.Failure(toolapi.CodeInvalidArguments,
-			"Cannot save %s: its path has invisible characters or more than %d bytes, so nobody could ask for it by its name. Rename it first.",
+			"Cannot save %s: its path has invisible characters or more than %d bytes, so no call could name it. Rename it first.",
 			workspace.Display(args.Path), toolapi.MaxArtifactPath)
 	}
 	if local == toolapi.DiffName {

@@ -115,7 +115,7 @@ func Open(path string, maxCalls int, maxBytes int64) (*Ledger, error) {
 func outcomeUnknown() *toolapi.Result {
 	return &toolapi.Result{
 		ErrorCode: toolapi.CodeOutcomeUnknown,
-		Output: "The tool server ended while this call ran, because it was stopped or the sandbox had no memory left. Nobody saw how " +
+		Output: "The tool server ended while this call ran, because it was stopped or the sandbox had no memory left. It is unknown how " +
 			"the call went: it may have done all of its work, a part, or nothing. It was not run again, and what it had started is " +
 			"gone. Look at the workspace before you decide what to do.",
 		Provenance: toolapi.ProvenanceInternal,
