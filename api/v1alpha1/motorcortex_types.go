@@ -74,6 +74,7 @@ type PackageSources struct {
 }
 
 // AptSource is a repository of Debian packages, as in an entry of sources.list(5) without options.
+// +structType=atomic
 // +kubebuilder:validation:XValidation:rule="self.suite.endsWith('/') != has(self.components)",message="components are required, unless suite is a path that ends with a slash: then there are none"
 type AptSource struct {
 	// url of the repository, as in https://deb.example.org/debian.

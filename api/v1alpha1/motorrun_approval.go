@@ -53,7 +53,7 @@ type MCPServer struct {
 	// +listType=set
 	// +required
 	Tools []string `json:"tools"`
-	// credentialName is the name of one of spec.credentials, whose slot must be bearer: it goes with every request to url.
+	// credentialName is the name of one of spec.credentials, whose slot must be of type Bearer: it goes with every request to url.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	CredentialName string `json:"credentialName,omitempty"`

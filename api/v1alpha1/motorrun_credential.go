@@ -48,6 +48,7 @@ const (
 )
 
 // CredentialSlot is where in a request the value of a credential belongs.
+// +structType=atomic
 // +kubebuilder:validation:XValidation:rule="has(self.name) == (self.type in ['Header', 'Query'])",message="name is required for the types Header and Query, and for them alone"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Header' || !has(self.name) || self.name.matches('^[A-Za-z0-9][A-Za-z0-9-]*$')",message="the name of a header has letters, digits and hyphens"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Header' || !has(self.name) || !(self.name.lowerAscii() in ['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'accept-encoding', 'proxy-authorization', 'proxy-connection', 'keep-alive', 'cookie', 'range', 'via', 'forwarded'])",message="that header belongs to the connection, not to a credential"

@@ -73,7 +73,7 @@ const (
 	// ReasonCredentialInvalid is a reason of Accepted=False.
 	//
 	// Meaning: The value cannot be used: it has less than 8 bytes or more than 8 KiB, several lines or control characters, or no
-	// colon for the slot basic. The run waits.
+	// colon for the slot Basic. The run waits.
 	//
 	// Do: Set the value again. The message says which rule it breaks.
 	ReasonCredentialInvalid = "CredentialInvalid"

@@ -18,7 +18,7 @@ type MCPServerApplyConfiguration struct {
 	Command []string `json:"command,omitempty"`
 	// tools of the server that the model may use. No others are offered.
 	Tools []string `json:"tools,omitempty"`
-	// credentialName is the name of one of spec.credentials, whose slot must be bearer: it goes with every request to url.
+	// credentialName is the name of one of spec.credentials, whose slot must be of type Bearer: it goes with every request to url.
 	CredentialName *string `json:"credentialName,omitempty"`
 }
 
