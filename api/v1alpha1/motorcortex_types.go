@@ -91,7 +91,7 @@ type AptSource struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=32
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9./-]+$`
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9.-]+$`
 	// +listType=set
 	// +optional
 	Components []string `json:"components,omitempty"`

@@ -294,6 +294,7 @@ func TestMotorCortexSpecs(t *testing.T) {
 		"suite":                  {spec: `{packages: {apt: {url: "https://deb.example.org", suite: stable/}}}`},
 		"suite of nothing":       {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie}}}`, want: "components are required"},
 		"components of a path":   {spec: `{packages: {apt: {url: "https://deb.example.org", suite: "./", components: [main]}}}`, want: "components are required"},
+		"component with a path":  {spec: `{packages: {apt: {url: "https://deb.example.org", suite: trixie, components: [updates/main]}}}`, want: "spec.packages.apt.components[0]"},
 		"repository with a user": {spec: `{packages: {apt: {url: "https://me@deb.example.org", suite: "./"}}}`, want: "spec.packages.apt.url"},
 		"line of a sources.list": {spec: `{packages: {apt: "https://deb.example.org trixie main"}}`, want: "spec.packages.apt"},
 		"private keyring":        {spec: keyring("", "PUBLIC", "PRIVATE", "PUBLIC"), want: "public keys alone"},
