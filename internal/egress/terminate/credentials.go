@@ -16,9 +16,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/secret/redact"
 )
 
+// Types of slots, as the API has them.
 const (
 	slotBearer = "Bearer"
-	slotBasic  = "Basic"
+	slotBasic  = redact.SlotBasic
 	slotHeader = "Header"
 	slotQuery  = "Query"
 )
