@@ -73,7 +73,7 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	if e := cancelled(o, now); e != nil {
 		return Decision{End: e}
 	}
-	switch r := retryOf(o.Run, cur.Index); {
+	switch r := RetryOf(o.Run, cur.Index); {
 	case retry && r != nil && r.Decision == v1alpha1.DecisionStop:
 		e := failedForGood(o, f)
 		e.Message += " " + stoppedBy(r)
@@ -173,8 +173,8 @@ const retryPrefix = "retry-"
 // RetryID returns the id under which a person decides whether another attempt follows the one that failed.
 func RetryID(attempt int32) string { return retryPrefix + strconv.Itoa(int(attempt)) }
 
-// retryOf returns the response that decides whether another attempt follows the one that failed, nil if there is none.
-func retryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
+// RetryOf returns the response that decides whether another attempt follows the one that failed, nil if there is none.
+func RetryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
 	id := RetryID(attempt)
 	for i := range run.Spec.Responses {
 		if r := &run.Spec.Responses[i]; r.ID == id && fitsRetry(r) {

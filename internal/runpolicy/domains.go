@@ -34,7 +34,7 @@ func effective(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) *re
 	e.Add(run.Spec.Domains...)
 	for _, a := range run.Status.Attempts {
 		// A decision about an attempt that the operator began without it is ignored, as its guidance is.
-		if r := retryOf(run, a.Index-1); r != nil && a.Cause == v1alpha1.CauseRetry {
+		if r := RetryOf(run, a.Index-1); r != nil && a.Cause == v1alpha1.CauseRetry {
 			e.Add(r.AddDomains...)
 		}
 	}

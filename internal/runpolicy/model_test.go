@@ -141,7 +141,7 @@ func (w *world) checkDecision(d Decision) {
 	if d.Next == nil && !stands && !d.WakeAt.After(w.now) {
 		w.fail("nothing wakes the run: %+v", d)
 	}
-	if n := d.Next; n != nil && n.Cause == v1alpha1.CauseRetry && retryOf(w.run, n.Index-1) == nil {
+	if n := d.Next; n != nil && n.Cause == v1alpha1.CauseRetry && RetryOf(w.run, n.Index-1) == nil {
 		w.fail("nobody asked for attempt %d", n.Index)
 	}
 }

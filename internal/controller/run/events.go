@@ -178,10 +178,8 @@ func startedNote(run *v1alpha1.MotorRun, a *v1alpha1.AttemptStatus) string {
 	if a.Cause == v1alpha1.CauseInfrastructure {
 		return fmt.Sprintf("Attempt %d begins in a new sandbox, because the former one was lost.", a.Index)
 	}
-	for i := range run.Spec.Responses {
-		if r := &run.Spec.Responses[i]; r.ID == runpolicy.RetryID(a.Index-1) && r.RespondedBy != "" {
-			return fmt.Sprintf("Attempt %d begins, as %s decided.", a.Index, fit.Title(r.RespondedBy))
-		}
+	if r := runpolicy.RetryOf(run, a.Index-1); r != nil && r.RespondedBy != "" {
+		return fmt.Sprintf("Attempt %d begins, as %s decided.", a.Index, fit.Title(r.RespondedBy))
 	}
 	return fmt.Sprintf("Attempt %d begins, as a person decided.", a.Index)
 }
