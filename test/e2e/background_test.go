@@ -132,7 +132,7 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	}
 	retry(t, run, 1, "")
 	again := awaitRun(t, run, soon, "the question of another attempt", func(r *v1alpha1.MotorRun) bool {
-		return r.Status.Pending() != nil && r.Status.Pending().Kind == v1alpha1.InputQuestion && strings.HasPrefix(r.Status.Pending().ID, "a1-")
+		return r.Status.Pending() != nil && r.Status.Pending().Kind == v1alpha1.InputQuestion && strings.HasPrefix(r.Status.Pending().ID, "a2-")
 	})
 	respond(t, run, again.Status.Pending().ID, "yes")
 	done := wantCompleted(t, run, soon)
