@@ -31,7 +31,7 @@ func TestVariable(t *testing.T) {
 // and a name that the API refuses is refused for the variable.
 func TestReservedNamesAreTheAPIs(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../api/v1alpha1/motorrun_credential.go")
+	source, err := os.ReadFile("../../api/v1alpha1/motorrun_inputs.go")
 	if err != nil {
 		t.Fatal(err)
 	}
