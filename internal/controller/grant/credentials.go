@@ -25,8 +25,8 @@ func (g *Granter) source() credential.Source {
 	return credential.Source{Live: g.Live, Reviews: g.Client, Namespace: g.Sandbox.Namespace}
 }
 
-// CheckCredentials fails with a *cortex.Problem if a credential of the run cannot be used.
-func (g *Granter) CheckCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
+// checkCredentials fails with a *cortex.Problem if a credential of the run cannot be used.
+func (g *Granter) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
 	source := g.source()
 	for i := range run.Spec.Credentials {
 		if err := checkCredential(ctx, source, run, &run.Spec.Credentials[i]); err != nil {

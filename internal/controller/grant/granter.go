@@ -48,7 +48,7 @@ type State struct {
 func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
 	if !needsGrant(s) {
 		showNone(s)
-		_, err := g.Withdraw(ctx, s)
+		_, err := g.withdraw(ctx, s)
 		return true, err
 	}
 	ips := addresses(s.Pod)
@@ -88,8 +88,20 @@ func needsGrant(s *pass.Run) bool {
 	return len(s.Domains) > 0 || len(s.Run.Spec.Credentials) > 0
 }
 
-// Withdraw deletes the grant, and reports whether it is gone.
-func (g *Granter) Withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
+// WithdrawStale deletes the grant if the address in it is not the sandbox's any more, and reports whether the run may go on. It must come before the
+// step that deletes the Pod: the address may be another Pod's a moment later.
+func (g *Granter) WithdrawStale(ctx context.Context, s *pass.Run) (bool, error) {
+	if !s.HasSandbox() || s.PodState.Phase == sandbox.Ended {
+		if gone, err := g.withdraw(ctx, s); err != nil || !gone {
+			return false, err
+		}
+	}
+	showAwaiting(s)
+	return true, nil
+}
+
+// withdraw deletes the grant, and reports whether it is gone.
+func (g *Granter) withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
 	st := g.State.memories.Of(s.Run)
 	if s.Run.Status.Egress == nil && st.written == nil {
 		return true, nil

@@ -16,8 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// ProxyAddress returns the address of the egress proxy for sandboxes, "" if there is none.
-func (g *Granter) ProxyAddress(ctx context.Context) (string, error) {
+// proxyAddress returns the address of the egress proxy for sandboxes, "" if there is none.
+func (g *Granter) proxyAddress(ctx context.Context) (string, error) {
 	var service corev1.Service
 	err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: g.Service}, &service)
 	if apierrors.IsNotFound(err) {
@@ -38,21 +38,21 @@ func (g *Granter) ProxyAddress(ctx context.Context) (string, error) {
 // one: work that needs no way out goes on.
 func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, error) {
 	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {
-		address, err := g.ProxyAddress(ctx)
+		address, err := g.proxyAddress(ctx)
 		if err != nil {
 			return "", err
 		}
 		st.proxy, st.proxyAt = address, s.Now
 	}
 	if st.proxy == "" {
-		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, g.NoProxyMessage(), true)
+		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, g.noProxyMessage(), true)
 		s.Wake(s.Now.Add(s.Pause()))
 	}
 	return st.proxy, nil
 }
 
-// NoProxyMessage names what is missing if there is no egress proxy.
-func (g *Granter) NoProxyMessage() string {
+// noProxyMessage names what is missing if there is no egress proxy.
+func (g *Granter) noProxyMessage() string {
 	return fmt.Sprintf("The run asks for domains, and there is no egress proxy: the Service %s in namespace %s does not exist or has no address of its own. "+
 		"Install the egress proxy.", g.Service, g.Sandbox.Namespace)
 }

@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// ShowAwaiting sets a condition which shows that the grant waits for the sandbox.
-func ShowAwaiting(s *pass.Run) {
+// showAwaiting sets a condition which shows that the grant waits for the sandbox.
+func showAwaiting(s *pass.Run) {
 	if needsGrant(s) && s.Run.Status.Egress == nil {
 		s.Set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonEgressPending, awaitingMessage)
 	}

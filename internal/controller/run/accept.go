@@ -33,8 +33,9 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 		refuse(s, refusal, true)
 		return false, nil
 	}
-	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
-		return false, err
+	if refusal := reach.RefuseDomains(s.Run, s.Bounds); refusal != nil {
+		refuse(s, refusal, true)
+		return false, nil
 	}
 	if !runpolicy.HasModel(s.Run) {
 		// Nor may it have anything else that could be missing.
@@ -46,9 +47,6 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	}
 	if err == nil {
 		err = inputs.Check(ctx, r.Live, s.Run, r.Config.Archive)
-	}
-	if err == nil {
-		err = r.grants().CheckCredentials(ctx, s.Run)
 	}
 	if p, ok := cortex.AsProblem(err); ok {
 		s.Block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
@@ -62,26 +60,6 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	s.Run.Status.Model = endpoint.Model
 	showExposure(s)
 	return true, nil
-}
-
-// acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
-func (r *Reconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, error) {
-	if refusal := reach.RefuseDomains(s.Run, s.Bounds); refusal != nil {
-		refuse(s, refusal, true)
-		return false, nil
-	}
-	if len(s.Run.Spec.Domains) == 0 {
-		return true, nil
-	}
-	address, err := r.grants().ProxyAddress(ctx)
-	if err != nil {
-		return false, err
-	}
-	if address == "" {
-		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonEgressUnavailable, r.grants().NoProxyMessage(), true)
-		s.Wake(s.Now.Add(s.Pause()))
-	}
-	return address != "", nil
 }
 
 // refuse sets the condition for a run that is not accepted. The run waits until the reason disappears, or ends if nothing can change it.

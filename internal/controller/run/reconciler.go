@@ -203,7 +203,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → suspend → copied → leftover → skill → accept → admit → baseline → route → sandbox → grant → place
+//	cleanUp → observe → progress → conclude → suspend → copied → leftover → skill → accept → reach → admit → baseline → route → withdraw → sandbox → grant → place
 func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
@@ -215,9 +215,11 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"leftover", r.leftover},
 		{"skill", r.skill},
 		{"accept", r.accept},
+		{"reach", r.grants().Accept},
 		{"admit", r.admit},
 		{"baseline", r.policies().Baseline},
 		{"route", r.policies().Route},
+		{"withdraw", r.grants().WithdrawStale},
 		{"sandbox", r.sandbox},
 		{"grant", r.grants().Grant},
 		{"place", r.placer().Place},

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller/grant"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -19,15 +18,8 @@ import (
 )
 
 // sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node that is down keeps
-// its Pods. A program in such a Pod has no way out any more: the grant that named the Pod is withdrawn first.
+// its Pods. A program in such a Pod has no way out any more: the step before withdrew the grant that named the Pod.
 func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
-	if !keepsAddress(s) {
-		// Before the Pod goes: its address may be another Pod's a moment later.
-		if gone, err := r.grants().Withdraw(ctx, s); err != nil || !gone {
-			return false, err
-		}
-	}
-	grant.ShowAwaiting(s)
 	if err := r.deletePods(ctx, s.Former); err != nil {
 		return false, err
 	}
@@ -120,9 +112,4 @@ func (r *Reconciler) createPod(ctx context.Context, s *pass.Run) error {
 	}
 	takePod(s, pod)
 	return r.observeClaim(ctx, s)
-}
-
-// keepsAddress reports whether the address that the grant names is still the sandbox's.
-func keepsAddress(s *pass.Run) bool {
-	return s.HasSandbox() && s.PodState.Phase != sandbox.Ended
 }

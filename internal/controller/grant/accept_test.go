@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grant
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// A run with domains is not accepted before there is a proxy that sandboxes can go to. A run that is accepted is not asked again.
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	service := func(ip string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "egress"}, Spec: corev1.ServiceSpec{ClusterIP: ip}}
+	}
+	for name, tt := range map[string]struct {
+		domains  []v1alpha1.Domain
+		services []client.Object
+		accepted bool
+		down     bool
+		goOn     bool
+		reason   string
+		fails    bool
+	}{
+		"no domains":             {goOn: true},
+		"domains, and no proxy":  {domains: []v1alpha1.Domain{"example.org"}, reason: v1alpha1.ReasonEgressUnavailable},
+		"a proxy without an IP":  {domains: []v1alpha1.Domain{"example.org"}, services: []client.Object{service("None")}, reason: v1alpha1.ReasonEgressUnavailable},
+		"a proxy":                {domains: []v1alpha1.Domain{"example.org"}, services: []client.Object{service("10.0.0.1")}, goOn: true},
+		"accepted, and no proxy": {domains: []v1alpha1.Domain{"example.org"}, accepted: true, goOn: true},
+		"no API server":          {domains: []v1alpha1.Domain{"example.org"}, down: true, fails: true},
+	} {
+		live := fake.NewClientBuilder().WithObjects(tt.services...).WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if tt.down {
+					return errors.New("connection refused")
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+		}).Build()
+		s := pass.NewRun(&v1alpha1.MotorRun{}, time.Unix(1000, 0))
+		s.Run.Spec.Domains = tt.domains
+		if tt.accepted {
+			s.Set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
+		}
+		g := &Granter{Live: live, Service: "egress", State: &State{}, Sandbox: sandbox.Config{Namespace: "system"}}
+		goOn, err := g.Accept(t.Context(), s)
+		if goOn != tt.goOn || (err != nil) != tt.fails {
+			t.Errorf("%s: goes on is %t, %v", name, goOn, err)
+		}
+		c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionAccepted)
+		switch {
+		case tt.reason == "" && c != nil && c.Status == metav1.ConditionFalse:
+			t.Errorf("%s: blocked by %s", name, c.Reason)
+		case tt.reason != "" && (c == nil || c.Reason != tt.reason || !s.Stalled || s.Result().RequeueAfter == 0):
+			t.Errorf("%s: condition %+v, stalled %t, looked at again after %s", name, c, s.Stalled, s.Result().RequeueAfter)
+		}
+	}
+}
