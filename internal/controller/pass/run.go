@@ -34,6 +34,8 @@ type Run struct {
 	Bounds []v1alpha1.Domain
 	// Classes are the StorageClasses that the namespace allows the workspaces of its runs.
 	Classes []string
+	// Decision is whether the run or its attempt is over.
+	Decision runpolicy.Decision
 	// Concluded is true if the run goes on, as far as the pass knows: status.pendingInputs is up to date.
 	Concluded bool
 	// Domains are the domains that the run may reach now, LeftOut those that it asks for and does not get.

@@ -43,37 +43,37 @@ func (p *Placer) pause() time.Duration { return cmp.Or(p.TrialPause, trialPause)
 //
 // It is the last step: no worker does anything for a run whose sandbox is not ready. The pass that finds the sandbox ready reaches this step before
 // any other process can see that it is. The same holds for its way out and its credentials.
-func (p *Placer) Place(ctx context.Context, s *pass.Run) (bool, error) {
+func (p *Placer) Place(ctx context.Context, s *pass.Run) error {
 	st := &s.Run.Status
 	live := p.Workers.Live()
 	p.noteLoss(s, live)
 	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Execution.Worker, live) && p.onTrial(s) {
-		return true, nil
+		return nil
 	}
 	live = p.beside(ctx, s, live)
 	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && p.mayTry(ctx, s)
 	if !trial && runpolicy.Lives(st.Execution.Worker, live) && st.Execution.Epoch >= s.Progress.Epoch {
-		return true, nil
+		return nil
 	}
 	worker, err := p.choose(ctx, s.Run, live)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if worker == "" {
 		// The run retains its former worker, which may show up again. The first worker that shows up wakes the run.
 		if !s.SetAside {
 			s.Message = "No replica of the manager is ready to carry the run on. It goes on when one is."
 		}
-		return false, nil
+		return nil
 	}
 	st.Execution.Worker = worker
 	// A status that was restored or edited can be behind the journal, which refuses a lower epoch for ever.
 	st.Execution.Epoch = max(st.Execution.Epoch, s.Progress.Epoch) + 1
 	if trial {
 		runpolicy.BeginTrial(st, s.Now)
-		return p.onTrial(s), nil
+		p.onTrial(s)
 	}
-	return true, nil
+	return nil
 }
 
 // placements are the decisions that the cache does not show yet. Without them, runs that are placed at the same time

@@ -23,23 +23,13 @@ const maxSummary = 8192
 // maxPartial bounds the partial result of an attempt whose answers were used up.
 const maxPartial = 4096
 
-// conclude ends the run if it is over, and its attempt if that is.
-func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
-	d := r.decide(s)
-	if s.Progress.Final == nil && (isTurningPoint(s.Run, d) || runpolicy.EndsWell(s.Run.Status.Ending)) {
-		// The cache may lack the step that ends the attempt in its own way. And it has only the heads of steps. Whole steps are needed for whether an end
-		// was accepted, whether a call may be made again, and the next attempt's text about this one.
-		if err := r.readJournal(ctx, r.Live, s); err != nil {
-			return false, err
-		}
-		if _, err := r.progress(ctx, s); err != nil {
-			return false, err
-		}
-		d = r.decide(s)
-	}
+// conclude puts the decision of the pass into effect: it ends the run if that is over, and its attempt if that is.
+func (r *Reconciler) conclude(_ context.Context, s *pass.Run) (bool, error) {
+	d := s.Decision
 	switch {
 	case d.End != nil:
-		return false, r.end(ctx, s, d.End)
+		r.end(s, d.End)
+		return false, nil
 	case d.Next != nil:
 		begin(s, d)
 	case d.Failure != nil:
@@ -55,13 +45,8 @@ func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 	return d.Next == nil || !d.Next.NewSandbox, nil
 }
 
-// isTurningPoint reports whether the decision is irreversible.
-func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
-	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.LatestAttempt().Failure == nil
-}
-
 // end ends the run, or first retains its sandbox for a last look.
-func (r *Reconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) error {
+func (r *Reconciler) end(s *pass.Run, e *runpolicy.End) {
 	o := r.observation(s)
 	until := runpolicy.LookUntil(o, e, s.Now)
 	st := &s.Run.Status
@@ -71,30 +56,12 @@ func (r *Reconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) err
 	}
 	if until.IsZero() {
 		end(s, e)
-		return nil
+		return
 	}
 	st.Ending, st.PendingInputs = runpolicy.EndingOf(o, e, s.Now), nil
 	s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
 	s.Message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
 	wakeForDeadline(s, until)
-	// The replica that had the run may be gone.
-	_, err := r.placer().Place(ctx, s)
-	return err
-}
-
-func (r *Reconciler) decide(s *pass.Run) runpolicy.Decision {
-	return runpolicy.Decide(r.observation(s), s.Now)
-}
-
-func (r *Reconciler) observation(s *pass.Run) runpolicy.Observation {
-	o := runpolicy.Observation{
-		Run: s.Run, Progress: s.Progress, Sandbox: s.PodState, SandboxGone: s.SandboxGone,
-		SandboxStartTimeout: r.Config.SandboxStartTimeout, Observed: s.Observed,
-	}
-	if s.Pod != nil {
-		o.SandboxCreatedAt = s.Pod.CreationTimestamp.Time
-	}
-	return o
 }
 
 // end records the result. The sandbox is deleted when the result is written and not before. The write is refused if the run was changed meanwhile,

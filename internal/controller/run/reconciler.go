@@ -203,12 +203,14 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → suspend → copied → leftover → skill → accept → reach → admit → baseline → route → withdraw → sandbox → grant → place
+//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → accept → reach → admit → baseline → route → withdraw → sandbox → grant
+//
+// A run that got through is then placed on a replica. So is one that ends: the replica that had it may be gone, and its sandbox gets a last look.
 func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
 		{"observe", r.observe},
-		{"progress", r.progress},
+		{"decide", r.decide},
 		{"conclude", r.conclude},
 		{"suspend", r.suspend},
 		{"copied", r.copied},
@@ -222,18 +224,21 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"withdraw", r.grants().WithdrawStale},
 		{"sandbox", r.sandbox},
 		{"grant", r.grants().Grant},
-		{"place", r.placer().Place},
 	} {
 		goOn, err := st.take(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", st.name, err)
 		}
-		if !goOn {
-			break
+		if goOn {
+			continue
 		}
+		if ends := s.Decision.End != nil && s.Run.Status.Ending != nil; !ends {
+			return nil
+		}
+		break
 	}
-	if s.Concluded && !pass.IsFinished(s.Run) {
-		showAwaitingInput(s)
+	if err := r.placer().Place(ctx, s); err != nil {
+		return fmt.Errorf("place: %w", err)
 	}
 	return nil
 }
@@ -250,15 +255,16 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(s.Before, client.MergeFromWithOptimisticLock{})
-	if err := r.Status().Patch(ctx, s.Run, patch); err != nil {
+	// The API server returns the spec as it is stored, and the pass works with the effective one.
+	stored := s.Run.DeepCopy()
+	if err := r.Status().Patch(ctx, stored, patch); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return err
 	}
+	s.Run.ObjectMeta, s.Run.Status = stored.ObjectMeta, stored.Status
 	r.noteCounted(s.Run, paused)
-	// The API server returns the spec as it is stored.
-	s.Run = reach.Effective(s.Run)
 	pass.Tell(r.Recorder, s.Run, append(transitions(s.Before, s.Run), approvalTransitions(s.Before, s.Run, s.Progress)...))
 	return nil
 }

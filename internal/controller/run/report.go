@@ -66,6 +66,9 @@ func summarize(s *pass.Run) {
 		summarizeEnd(s)
 		return
 	}
+	if s.Concluded {
+		showAwaitingInput(s)
+	}
 	runpolicy.CountPause(&st.Paused, runpolicy.Paused(s.Run, s.Progress), s.Now)
 	s.Set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.Set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
