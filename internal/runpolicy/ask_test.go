@@ -3,10 +3,12 @@
 package runpolicy
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 // The default of a question counts at the end of its time if the run enables that, and the question has one.
@@ -59,5 +61,43 @@ func TestAnApprovedCallRunsSinceThen(t *testing.T) {
 	s := testStep(1, 1, call("bash", "{}"), approval("a1-s1-c0", "a1-s1-c0", "Approved", 20*sec, 500*sec))
 	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{s}); p.Running == nil || !p.Running.Since.Equal(after(500*sec)) {
 		t.Errorf("running %+v", p.Running)
+	}
+}
+
+// Each kind of ask takes its own decisions, or an answer. The API refuses others only while the ask is shown.
+func TestResponsesThatFit(t *testing.T) {
+	t.Parallel()
+	const (
+		allowOnce, allowRun, deny       = v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny
+		approveOnce, approveRun         = v1alpha1.DecisionApproveOnce, v1alpha1.DecisionApproveRun
+		retry, skip, done, stop, answer = v1alpha1.DecisionRetry, v1alpha1.DecisionSkip, v1alpha1.DecisionDone, v1alpha1.DecisionStop, v1alpha1.Decision("")
+	)
+	digest := calls.ArgsDigest("bash", "{}")
+	for name, tt := range map[string]struct {
+		ask    v1alpha1.StepAsk
+		digest string
+		want   []v1alpha1.Decision
+	}{
+		"a question":                         {v1alpha1.StepAsk{Kind: v1alpha1.InputQuestion}, "", []v1alpha1.Decision{answer}},
+		"a request for a domain":             {v1alpha1.StepAsk{Kind: v1alpha1.InputDomainRequest}, "", []v1alpha1.Decision{allowOnce, allowRun, deny}},
+		"an unknown outcome":                 {v1alpha1.StepAsk{Kind: v1alpha1.InputOutcomeUnknown}, "", []v1alpha1.Decision{retry, skip, done}},
+		"a retry":                            {v1alpha1.StepAsk{Kind: v1alpha1.InputRetry}, "", []v1alpha1.Decision{retry, stop}},
+		"an approval by a rule":              {v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Digest: digest, Rule: "r"}, digest, []v1alpha1.Decision{approveOnce, approveRun, deny}},
+		"an approval of this call alone":     {v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Digest: digest}, digest, []v1alpha1.Decision{approveOnce, deny}},
+		"an approval, without its digest":    {v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Digest: digest, Rule: "r"}, "", nil},
+		"an approval that records no digest": {v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Rule: "r"}, "", nil},
+	} {
+		for _, d := range []v1alpha1.Decision{allowOnce, allowRun, approveOnce, approveRun, deny, retry, skip, done, stop, answer} {
+			run := testRun()
+			r := v1alpha1.Response{ID: "it", Decision: d, Digest: tt.digest}
+			if d == answer {
+				r.Answer = "yes"
+			}
+			run.Spec.Responses = []v1alpha1.Response{r}
+			tt.ask.ID = "it"
+			if got := ResponseTo(run, &tt.ask) != nil; got != slices.Contains(tt.want, d) {
+				t.Errorf("%s: the decision %q fits: %t", name, d, got)
+			}
+		}
 	}
 }
