@@ -4,11 +4,13 @@ package runpolicy
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // The default of a question counts at the end of its time if the run enables that, and the question has one.
@@ -98,6 +100,49 @@ func TestResponsesThatFit(t *testing.T) {
 			if got := ResponseTo(run, &tt.ask) != nil; got != slices.Contains(tt.want, d) {
 				t.Errorf("%s: the decision %q fits: %t", name, d, got)
 			}
+		}
+	}
+}
+
+// Times are whole seconds, and never make a wait seem shorter than it was. A person may have 30 days.
+func TestTimesOfAnAsk(t *testing.T) {
+	t.Parallel()
+	const most = 30 * 24 * time.Hour
+	run := testRun()
+	run.Spec.Limits.ApprovalDeadlineSeconds, run.Spec.Limits.InputDeadlineSeconds = 60, int32(most/time.Second)
+	s := testStep(1, 1, call("bash", "{}"))
+	for kind, wait := range map[v1alpha1.InputKind]time.Duration{
+		v1alpha1.InputApproval: 60 * sec, v1alpha1.InputQuestion: most, v1alpha1.InputDomainRequest: most, v1alpha1.InputOutcomeUnknown: most,
+	} {
+		a := NewAsk(run, []v1alpha1.MotorStep{s}, kind, &s.Spec.ToolCalls[0], "a1-s1-c0", after(10*sec+900*time.Millisecond))
+		if !a.AskTime.Time.Equal(after(10*sec)) || !a.ExpirationTime.Time.Equal(after(10*sec+wait)) {
+			t.Errorf("%s: from %s to %s", kind, a.AskTime, a.ExpirationTime)
+		}
+	}
+	a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputQuestion, &s.Spec.ToolCalls[0], "a1-s1-c0", after(10*sec))
+	run.Spec.Responses = []v1alpha1.Response{{ID: a.ID, Answer: "yes"}}
+	for at, want := range map[time.Duration]time.Duration{20 * sec: 20 * sec, 20*sec + 100*time.Millisecond: 21 * sec} {
+		if got, _ := CloseAsk(run, a, Observed{}, after(at)); !got.CloseTime.Time.Equal(after(want)) {
+			t.Errorf("closed after %s: %s", at, got.CloseTime)
+		}
+	}
+}
+
+// The rule of an ask is what ApproveRun approves. One that does not fit into the ask is left out, so that no other calls are approved with this one.
+func TestRuleOfAnAsk(t *testing.T) {
+	t.Parallel()
+	for quotes, want := range map[int]bool{1: true, 200: false} {
+		pattern := strings.Repeat(`"`, quotes)
+		run := approvalRun(v1alpha1.RunApproval{Bash: &v1alpha1.BashApproval{Commands: []v1alpha1.CommandPattern{v1alpha1.CommandPattern(pattern)}}})
+		s := testStep(1, 1, call("bash", text.JSON(map[string]string{"command": "'" + pattern + "'"})))
+		c := &s.Spec.ToolCalls[0]
+		rule := calls.OpenRule(run, []v1alpha1.MotorStep{s}, c.Tool, c.Arguments)
+		if rule == nil || rule.Name == "" {
+			t.Fatalf("the rule of %d quotation marks: %+v", quotes, rule)
+		}
+		a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputApproval, c, c.ID, after(10*sec))
+		if a.Rule != rule.Name && want || a.Rule != "" && !want {
+			t.Errorf("%d quotation marks: the rule has %d bytes", quotes, len(a.Rule))
 		}
 	}
 }
