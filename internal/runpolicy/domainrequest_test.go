@@ -250,6 +250,12 @@ func TestIsInEffect(t *testing.T) {
 		if r := UsableResponse(run, &v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputDomainRequest}); (r != nil) != tt.want {
 			t.Errorf("%s: usable is %+v", name, r)
 		}
+		// What is in effect for the ask that is shown says nothing of another one.
+		const other = "a1-s2-c0-00abc002"
+		decide(run, other, always)
+		if r := UsableResponse(run, &v1alpha1.StepAsk{ID: other, Kind: v1alpha1.InputDomainRequest}); r != nil {
+			t.Errorf("%s: usable for another ask is %+v", name, r)
+		}
 	}
 }
 
