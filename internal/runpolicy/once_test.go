@@ -88,6 +88,20 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// A call that was not made uses nothing up: the person allowed the domain for one call that is made.
+func TestOnceIsNotUsedByACallThatWasNotMade(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{
+		toolapi.CodeCommandNotAllowed: false, toolapi.CodeApprovalDenied: false, toolapi.CodeApprovalExpired: false, toolapi.CodeToolNotGranted: false,
+		toolapi.CodeUnknownTool: false, toolapi.CodeAlreadyDone: false, toolapi.CodeStillRunning: false, toolapi.CodeInvalidArguments: false,
+		toolapi.CodeOutcomeUnknown: true, toolapi.CodeSkipped: true, toolapi.CodeTimeout: true, toolapi.CodeKilled: true,
+	} {
+		if got := usedOnce(&onceSteps("bash="+code, "bash-")[1]); got != want {
+			t.Errorf("%s: used: %t", code, got)
+		}
+	}
+}
+
 // A lasting domain does not count as allowed once, even if it was also requested.
 func TestOnceOfWhatLasts(t *testing.T) {
 	t.Parallel()
