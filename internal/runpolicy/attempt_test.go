@@ -190,6 +190,8 @@ func TestTheWindowOfARetry(t *testing.T) {
 	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a01-s0007" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
 		t.Errorf("failure %+v", f)
 	}
+	// What was decided once stays, though the attempt is found failed again.
+	Fail(&o.Run.Status, &v1alpha1.FailureSummary{Reason: "Other"}, metav1.NewTime(after(30*sec)))
 	// The journal of a failed attempt that is read in part must not change what was decided.
 	o.Progress.Failure = nil
 	if again := Decide(o, after(69*sec)); again.Retry == nil || cmp.Diff(want.ExpirationTime, again.Retry.ExpirationTime) != "" || !again.WakeAt.Equal(after(70*sec)) {
@@ -295,6 +297,21 @@ func TestDecisionsAboutAttemptsAreKnown(t *testing.T) {
 	}
 	if got := UnknownResponses(run, Progress{}); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	// The person is asked until the next attempt begins, and then the input is gone.
+	if Answered(run, &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry}) {
+		t.Error("the pending retry counts as answered")
+	}
+}
+
+// A person may take 30 days to decide about another attempt.
+func TestRetryWaitsForDays(t *testing.T) {
+	t.Parallel()
+	const most = 30 * 24 * time.Hour
+	o := Observation{Run: attemptRun(first), Progress: Progress{Attempt: 1, Failure: retryable("Why")}}
+	o.Run.Spec.Limits.RetryDeadlineSeconds = int32(most / time.Second)
+	if d := Decide(o, after(20*sec)); d.Retry == nil || !d.WakeAt.Equal(after(20*sec+most)) {
+		t.Errorf("%+v", d)
 	}
 }
 
