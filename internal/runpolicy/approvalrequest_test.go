@@ -52,6 +52,7 @@ func TestPendingApproval(t *testing.T) {
 		"decided, and not made yet":    {testStep(1, 1, push, ask("Which?"), approval(c0, c0, "Approved", 40*sec, 50*sec)), "", "", []string{"a1-s1-c0-approval-00abc001"}},
 		"a request of the model's":     {testStep(1, 1, call("request_approval", `{"action":"delete\nall"}`), open), "a1-s1-c0-approval-00abc001", "Approve delete all?", nil},
 		"a request to fetch":           {testStep(1, 1, call("fetch", `{"url":"https://a.example.org","method":"post"}`), open), "a1-s1-c0-approval-00abc001", "Approve fetch: POST https://a.example.o…", nil},
+		"its call has a result":        {testStep(1, 1, push, finished(v1alpha1.ToolResult{OK: true}), open), "", "", []string{"a1-s1-c0-approval-00abc001"}},
 		"no request before a question": {testStep(1, 1, call("request_approval", `{"action":"x"}`), ask("Which?")), "", "", nil},
 		"made again": {
 			testStep(1, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "", 40*sec, 0)),
