@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -91,5 +92,24 @@ func TestTimesOfPeople(t *testing.T) {
 	got := s.Status.Results
 	if len(got) != 2 || got[0].DurationMilliseconds != 250 || got[0].WaitedMilliseconds != 7000 || got[1].DurationMilliseconds != 30_000 || got[1].WaitedMilliseconds != 0 || s.Status.ToolMilliseconds != 250 {
 		t.Errorf("results %+v, tools took %d ms", got, s.Status.ToolMilliseconds)
+	}
+}
+
+// A loop that takes over reads an ask as the loop before it recorded it, with every field. The answer alone stands in the spec.
+func TestAskIsReadAsItWasRecorded(t *testing.T) {
+	t.Parallel()
+	a := motorloop.Ask{
+		ID: "q", Kind: motorloop.AskApproval, CallID: "c0", Execution: "c0-r1", Digest: "sha256:0", Rule: "rule", Domain: "example.org",
+		AskedAt: noon, ExpiresAt: noon.Add(time.Hour), ClosedAt: noon.Add(time.Minute), OnTimeout: motorloop.OnTimeoutDeny,
+		Outcome: motorloop.AskApproved, Decision: "ApproveRun", By: "anna", Reason: "because",
+	}
+	for v, i := reflect.ValueOf(a), 0; i < v.NumField(); i++ {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Answer" {
+			t.Errorf("the ask has no %s", name)
+		}
+	}
+	recorded := asks(nil, []motorloop.Ask{a})
+	if diff := cmp.Diff(a, AskOf(&recorded[0])); diff != "" {
+		t.Errorf("-recorded +read:\n%s", diff)
 	}
 }
