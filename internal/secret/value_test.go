@@ -71,3 +71,23 @@ func TestValueIsNeverPrinted(t *testing.T) {
 		t.Error("Reveal does not give the value")
 	}
 }
+
+func TestValuesAreEqual(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		a, b Value
+		want bool
+	}{
+		"the same text":   {New("one"), New([]byte("one")), true},
+		"another one":     {New("one"), New("two"), false},
+		"a beginning":     {New("one"), New("on"), false},
+		"none":            {Value{}, New(""), true},
+		"none, and one":   {Value{}, New("one"), false},
+		"one, and none":   {New("one"), Value{}, false},
+		"a NUL, and none": {New("\x00"), Value{}, false},
+	} {
+		if got := tt.a.Equal(tt.b); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
