@@ -280,6 +280,8 @@ func TestParts(t *testing.T) {
 		"sk_live_0:":                  {"sk_live_0:", "sk_live_0"},
 		"sk_live_0:X":                 {"sk_live_0:X", "sk_live_0"},
 		"sk_live_0:short":             {"sk_live_0:short", "short", "sk_live_0"},
+		"sk_live_0:seven77":           {"sk_live_0:seven77", "seven77", "sk_live_0"},
+		"sk_live_0:eight888":          {"sk_live_0:eight888", "eight888"},
 		"sk_live_0:x-oauth-basic":     {"sk_live_0:x-oauth-basic", "sk_live_0"},
 		"sk_live_0:X-Access-Token":    {"sk_live_0:X-Access-Token", "sk_live_0"},
 		"x-access-token:ghs_01234567": {"x-access-token:ghs_01234567", "ghs_01234567"},
