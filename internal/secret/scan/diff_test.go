@@ -54,6 +54,16 @@ func TestScanDiff(t *testing.T) {
 	}
 }
 
+// A content is scanned as it reads without the marks of the diff, whether its lines were added, removed or stay.
+func TestMarksOfADiff(t *testing.T) {
+	t.Parallel()
+	const diff = "@@ -1,3 +1,3 @@\n stays\n-removed\n+added\n\n+\n--\n\\ No newline at end of file"
+	const want = "@@ -1,3 +1,3 @@\nstays\nremoved\nadded\n\n\n-\n\\ No newline at end of file"
+	if got := string(withoutMarks([]byte(diff))); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
 // The findings of a diff are those of its files one by one.
 func TestScanDiffOfParts(t *testing.T) {
 	t.Parallel()

@@ -121,6 +121,27 @@ func TestKnownFalseAlarms(t *testing.T) {
 	}
 }
 
+// A find of the generic rule is left out only where a better rule found the same on the same line.
+func TestGenericFindings(t *testing.T) {
+	t.Parallel()
+	better := hit{Finding{"github-pat", 3}, githubToken}
+	for name, tt := range map[string]struct {
+		generic hit
+		want    int
+	}{
+		"the same":      {hit{Finding{"generic-api-key", 3}, githubToken}, 1},
+		"a part of it":  {hit{Finding{"generic-api-key", 3}, githubToken[4:]}, 1},
+		"another line":  {hit{Finding{"generic-api-key", 4}, githubToken}, 2},
+		"another text":  {hit{Finding{"generic-api-key", 3}, genericKey}, 2},
+		"more than it":  {hit{Finding{"generic-api-key", 3}, githubToken + "x"}, 2},
+		"as good a one": {hit{Finding{"slack-bot-token", 3}, githubToken}, 2},
+	} {
+		if got := (&scanner{hits: []hit{tt.generic, better}}).findings(); len(got) != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // patience is more time than any scan takes on a busy machine under the race detector.
 const patience = 10 * time.Minute
 
@@ -128,9 +149,16 @@ const patience = 10 * time.Minute
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	for _, filler := range []string{"plain text\n", "plain text "} {
-		before := []byte(strings.Repeat(filler, windowBytes/len(filler)-overlapBytes/len(filler)-400))
-		for at := len(before); at < windowBytes+100; at += 997 {
-			before = append(before, bytes.Repeat([]byte(filler), 90)...)
+		lengths := []int{}
+		for at := windowBytes - overlapBytes - 4400; at < windowBytes+100; at += 997 {
+			lengths = append(lengths, at)
+		}
+		// The first window ends in the middle of either secret, or the second one begins there.
+		for _, cut := range []int{windowBytes, windowBytes - overlapBytes} {
+			lengths = append(lengths, cut-len(privateKey)/2, cut-len(privateKey)-len(githubToken)/2)
+		}
+		for _, length := range lengths {
+			before := bytes.Repeat([]byte(filler), length/len(filler)+1)[:length]
 			content := slices.Concat(before, []byte(privateKey), []byte(githubToken+"\n"), bytes.Repeat([]byte(filler), 20_000))
 			line := 1 + bytes.Count(before, []byte("\n"))
 			want := []Finding{{"private-key", line}, {"github-pat", line + strings.Count(privateKey, "\n")}}
