@@ -167,4 +167,27 @@ func TestSecretsHideErrors(t *testing.T) {
 	if failure.Message != "m 0123456789abcdef" {
 		t.Error("the failure itself was changed")
 	}
+	long, ok := errors.AsType[*motorloop.TooLong](known.HideError(&motorloop.TooLong{Failure: failure, Usage: motorloop.Usage{PromptTokens: 7}}))
+	if !ok || long.Failure.Message != "m <credential:key>" || long.Usage.PromptTokens != 7 {
+		t.Errorf("the failure of a request that is too long is %+v", long)
+	}
+	away := &motorloop.Outage{Reason: "R", Message: "m 0123456789abcdef"}
+	outage, ok := errors.AsType[*motorloop.Outage](known.HideError(away))
+	if !ok || outage.Message != "m <credential:key>" || outage.Reason != "R" || away.Message != "m 0123456789abcdef" {
+		t.Errorf("the outage is %+v", outage)
+	}
+}
+
+// A line of 16 bytes is the least that is hidden where it stands alone. A shorter one can be ordinary text.
+func TestLinesOfAKey(t *testing.T) {
+	t.Parallel()
+	known := &Secrets{}
+	known.AddCredential("key", "", []byte("-----BEGIN KEY-----\nQUJDREVGR0hJSktM\nTU5PUFFSU1RVVld\n-----END KEY-----\n"))
+	for text, want := range map[string]string{
+		"QUJDREVGR0hJSktM": "<credential:key>", "TU5PUFFSU1RVVld": "TU5PUFFSU1RVVld", "-----BEGIN KEY-----": "-----BEGIN KEY-----",
+	} {
+		if got := known.Hide(text); got != want {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
 }
