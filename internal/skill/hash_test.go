@@ -67,6 +67,10 @@ func TestHashIsOfAllThereIs(t *testing.T) {
 				t.Fatalf("%v is not in the order of the paths", listed)
 			}
 		}
+		slices.Reverse(listed)
+		if HashOf(listed) != hash {
+			t.Fatalf("%v: the order of the list matters", files)
+		}
 		shuffled := slices.Clone(files)
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		if ContentHash(shuffled) != hash {
