@@ -159,6 +159,10 @@ func TestUnknownIsWrittenFirst(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || len(w.sandbox.executed) != 1 {
 		t.Errorf("%s, executed %v", d, w.sandbox.executedIDs())
 	}
+	// The same write has the ask, so that a person can be asked by what is recorded alone.
+	if a := w.journal.load()[0].Asks; len(a) != 1 || a[0].Kind != AskUnknown || a[0].Execution != "a1-s1-c0" || a[0].Outcome != "" {
+		t.Errorf("asked %+v", a)
+	}
 	w.journal.fault = noFault
 	if out := mustRun(t, w, nil); out.Kind != Awaiting || out.Waiting.ID != "a1-s1-c0" {
 		t.Errorf("got %+v", out)
@@ -168,5 +172,30 @@ func TestUnknownIsWrittenFirst(t *testing.T) {
 	}
 	if got := strings.Join(w.sandbox.executedIDs(), " "); got != "a1-s1-c0 a1-s1-c0-r1" {
 		t.Errorf("executed %s", got)
+	}
+}
+
+// The decision about an unknown outcome is recorded before anything follows from it, and is final.
+func TestADecisionAboutAnUnknownOutcomeCountsForEver(t *testing.T) {
+	t.Parallel()
+	const id = "a1-s1-c0"
+	for first, later := range map[string]string{"Retry": "Skip", "Skip": "Retry"} {
+		w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
+		w.mustWait(t, nil, id)
+		broken := errors.New("broken")
+		w.journal.fault = failAt("settle: after", broken)
+		if _, err := w.run(t.Context(), map[string]string{id: first}); !errors.Is(err, broken) || len(w.sandbox.executed) != 1 {
+			t.Fatalf("%s: %v, executed %v", first, err, w.sandbox.executedIDs())
+		}
+		w.journal.fault = noFault
+		settles := w.journal.settles
+		w.mustWait(t, map[string]string{id: later}, "")
+		if made := len(w.sandbox.executed) == 2; made != (first == "Retry") {
+			t.Errorf("%s was decided first; executed %v", first, w.sandbox.executedIDs())
+		}
+		// Only the result of the call is written: the decision is not recorded again.
+		if n := w.journal.settles - settles; n != 1 {
+			t.Errorf("%s: %d writes after the decision", first, n)
+		}
 	}
 }
