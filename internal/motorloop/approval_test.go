@@ -53,6 +53,30 @@ func TestApprovedCallsAreTold(t *testing.T) {
 	}
 }
 
+// The approval of a call is noted beside its own result, once for each execution that was approved.
+func TestApprovalIsNotedBesideItsCall(t *testing.T) {
+	t.Parallel()
+	made := &toolapi.Result{OK: true}
+	turn := &Turn{
+		Calls: []Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolBash}, {ID: "c2", Tool: toolapi.ToolBash}, {ID: "c3", Tool: toolapi.ToolBash}},
+		Asks: []Ask{
+			{Kind: AskApproval, CallID: "c0", Execution: "c0", Outcome: AskApproved, Decision: approveRun},
+			{Kind: AskUnknown, CallID: "c0", Execution: "c0", Outcome: AskAnswered, Decision: decisionRetry},
+			{Kind: AskApproval, CallID: "c0", Execution: "c0-r1", Outcome: AskApproved, Reason: "once more"},
+			{Kind: AskApproval, CallID: "c2", Execution: "c2", Outcome: AskDenied, Reason: "no"},
+			{Kind: AskApproval, CallID: "c3", Execution: "c3", Outcome: AskApproved},
+		},
+		Results: []*toolapi.Result{made, made, {ErrorCode: toolapi.CodeApprovalDenied}, nil},
+	}
+	for i, want := range []string{
+		"\n[the person approved this call and further ones like it]\n[the person approved this call, and says: once more]", "", "", "",
+	} {
+		if got := turn.approvalNote(i); got != want {
+			t.Errorf("call %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
 func isQuestion(a Ask) bool { return a.Kind == AskQuestion }
 
 func TestApproval(t *testing.T) {
