@@ -69,6 +69,18 @@ func TestRevocation(t *testing.T) {
 	}
 }
 
+// The address of a Pod can be that of another one a moment later. The connections of the former Pod end all the same.
+func TestAnotherPodAtTheSameAddress(t *testing.T) {
+	w := httpsWorld(t, nil)
+	c := w.tunnel("example.org:443")
+	get(t, c.secure("example.org"), "example.org", "/")
+	g := w.grantOf("example.org")
+	g.PodUID = "pod-2"
+	w.set(g)
+	isClosed(t, c.Conn)
+	eventually(t, "the reason is in the log", func() bool { return strings.Contains(w.log.String(), `"verdict":"end","reason":"revoked"`) })
+}
+
 func TestExpiredGrantCountsAgainWhenRenewed(t *testing.T) {
 	w := httpsWorld(t, nil)
 	w.clock.forward(grant.Lifetime)

@@ -318,6 +318,7 @@ func TestCredentialInPlain(t *testing.T) {
 		"value in the address":        "GET http://example.org/" + value + " HTTP/1.1\r\n" + host,
 		"value, percent encoded":      "GET http://example.org/s3cr3t%2dvalue%2Dof%2dforge HTTP/1.1\r\n" + host,
 		"value in basic":              "GET http://example.org/ HTTP/1.1\r\n" + host + "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+value)) + "\r\n",
+		"the password of a pair":      "GET http://example.org/ HTTP/1.1\r\n" + host + "X-Key: correct-horse\r\n",
 		"plain to the host it is for": "GET http://example.org:8080/ HTTP/1.1\r\nHost: example.org:8080\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -326,6 +327,9 @@ func TestCredentialInPlain(t *testing.T) {
 			g.CA = testCA(t)
 			g.Credentials = []grant.Credential{{
 				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "Bearer", Exposed: true, Value: secret.New([]byte(value)),
+			}, {
+				Name: "login", Handle: grant.Handle(key, runUID, "pod-1", "login"), Hosts: []string{"example.org:8080"}, Slot: "Basic", Exposed: true,
+				Value: secret.New("maria:correct-horse"),
 			}}
 			w.set(g)
 			a := w.raw(request + authorization(token()) + "\r\n")
