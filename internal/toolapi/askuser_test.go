@@ -20,6 +20,7 @@ func TestParseAskUser(t *testing.T) {
 		"alone":            {` {"question":"Which?"} `, AskUserArgs{Question: "Which?"}},
 		"everything":       {`{"question":"q","options":["a","b"],"default":"a"}`, AskUserArgs{Question: "q", Options: []string{"a", "b"}, Default: "a"}},
 		"null is left out": {`{"question":"q","options":null,"default":null}`, AskUserArgs{Question: "q"}},
+		"ten options":      {`{"question":"q","options":["a","b","c","d","e","f","g","h","i","j"]}`, AskUserArgs{Question: "q", Options: strings.Split("abcdefghij", "")}},
 		"the last of two":  {`{"question":7,"question":"q"}`, AskUserArgs{Question: "q"}},
 		"the longest": {
 			`{"question":"` + long + `","options":["` + option + `"],"default":"` + option + `"}`,
