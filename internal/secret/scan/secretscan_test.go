@@ -107,6 +107,23 @@ func TestHarmlessIsNotFound(t *testing.T) {
 	}
 }
 
+// Handles and placeholders of credentials are taken out before the rules are tried, and move nothing.
+func TestMask(t *testing.T) {
+	t.Parallel()
+	const handle = "mch-abcdefghijklmnopqrstuvwxyz234567"
+	for text, want := range map[string]string{
+		"a text":                         "a text",
+		"a " + handle + "\n":             "a " + strings.Repeat("x", len(handle)) + "\n",
+		"a <credential:api_key> b":       "a " + strings.Repeat("x", len("<credential:api_key>")) + " b",
+		handle + "2 <credential:a b>":    handle + "2 <credential:a b>",
+		"<credential:a><credential:b_2>": strings.Repeat("x", len("<credential:a><credential:b_2>")),
+	} {
+		if got := string(mask([]byte(text))); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 // The positions in ordinary files that the rules mistake for a secret are known, and documented.
 func TestKnownFalseAlarms(t *testing.T) {
 	t.Parallel()
