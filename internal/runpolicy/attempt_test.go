@@ -370,3 +370,31 @@ func TestCurrentAttempt(t *testing.T) {
 		t.Errorf("attempt %d, want 2", got.Index)
 	}
 }
+
+// The first attempt is number 1 and is there before any step. If the status was lost, the journal knows how many there were.
+func TestAttemptsOf(t *testing.T) {
+	t.Parallel()
+	begun := v1alpha1.AttemptStatus{Index: 1, Cause: first, Iterations: 7}
+	for name, tt := range map[string]struct {
+		there   []v1alpha1.AttemptStatus
+		journal int32
+		want    []v1alpha1.AttemptCause
+	}{
+		"a new run":           {nil, 0, []v1alpha1.AttemptCause{first}},
+		"the status was lost": {nil, 3, []v1alpha1.AttemptCause{first, retry, retry}},
+		"it goes on":          {[]v1alpha1.AttemptStatus{begun}, 1, []v1alpha1.AttemptCause{first}},
+		"the journal lags":    {[]v1alpha1.AttemptStatus{begun, {Index: 2, Cause: infra}}, 1, []v1alpha1.AttemptCause{first, infra}},
+	} {
+		got := AttemptsOf(&v1alpha1.MotorRunStatus{Attempts: tt.there}, Progress{Attempt: tt.journal}, after(20*sec))
+		var causes []v1alpha1.AttemptCause
+		for i, a := range got {
+			causes = append(causes, a.Cause)
+			if a.Index != int32(i)+1 || i < len(tt.there) && a.Iterations != tt.there[i].Iterations || i >= len(tt.there) && !a.StartTime.Time.Equal(after(20*sec)) {
+				t.Errorf("%s: attempt %d is %+v", name, i+1, a)
+			}
+		}
+		if !slices.Equal(causes, tt.want) {
+			t.Errorf("%s: %q", name, causes)
+		}
+	}
+}
