@@ -3,9 +3,16 @@
 package run
 
 import (
+	"strings"
 	"testing"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // The condition and the Event name the author and the decision of the last answer.
@@ -25,6 +32,75 @@ func TestAnsweredMessage(t *testing.T) {
 		run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Responses: tt.responses}}
 		if got := answeredMessage(run); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// AwaitingInput names what a person is asked, and how it ended when nothing is asked any more.
+func TestAwaitingInput(t *testing.T) {
+	t.Parallel()
+	failed := func(category v1alpha1.FailureCategory) []v1alpha1.AttemptStatus {
+		return []v1alpha1.AttemptStatus{{Index: 1, Cause: v1alpha1.CauseFirst, Failure: &v1alpha1.FailureSummary{Category: category}}}
+	}
+	one := failed(v1alpha1.CategoryToolFailure)
+	for name, tt := range map[string]struct {
+		pending  *v1alpha1.PendingInput
+		answer   string
+		asked    v1alpha1.AskOutcome
+		attempts []v1alpha1.AttemptStatus
+		reason   string
+		message  string
+	}{
+		"nothing":                     {nil, "", "", one, v1alpha1.ReasonNothingAsked, "The run has asked nothing."},
+		"a question":                  {&v1alpha1.PendingInput{Kind: v1alpha1.InputQuestion}, "", "", one, v1alpha1.ReasonQuestion, "Which?"},
+		"a question that is answered": {&v1alpha1.PendingInput{Kind: v1alpha1.InputQuestion}, "red", v1alpha1.AskAnswered, one, v1alpha1.ReasonAnswered, "Every question was answered."},
+		"a domain":                    {&v1alpha1.PendingInput{Kind: v1alpha1.InputDomainRequest}, "", "", one, v1alpha1.ReasonDomainRequest, "Which?"},
+		"an approval":                 {&v1alpha1.PendingInput{Kind: v1alpha1.InputApproval}, "", "", one, v1alpha1.ReasonApproval, "Which?"},
+		"an unknown outcome":          {&v1alpha1.PendingInput{Kind: v1alpha1.InputOutcomeUnknown}, "", "", one, v1alpha1.ReasonOutcomeUnknown, "Which?"},
+		"a retry":                     {&v1alpha1.PendingInput{Kind: v1alpha1.InputRetry}, "", "", one, v1alpha1.ReasonAttemptFailed, "Which?"},
+		"a retry, of a used budget":   {&v1alpha1.PendingInput{Kind: v1alpha1.InputRetry}, "", "", failed(v1alpha1.CategoryBudgetExhausted), v1alpha1.ReasonBudgetExhausted, "Which?"},
+		"answered":                    {nil, "", v1alpha1.AskAnswered, one, v1alpha1.ReasonAnswered, "Every question was answered."},
+		"over":                        {nil, "", v1alpha1.AskExpired, one, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over."},
+		"a retry that was decided":    {nil, "", "", append(failed(v1alpha1.CategoryToolFailure), v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseRetry}), v1alpha1.ReasonAnswered, "Every question was answered."},
+	} {
+		s := pass.NewRun(&v1alpha1.MotorRun{Status: v1alpha1.MotorRunStatus{Attempts: tt.attempts}}, time.Unix(1000, 0))
+		if tt.pending != nil {
+			tt.pending.ID, tt.pending.Question = "q", "Which?"
+			s.Run.Status.PendingInputs, s.Progress.Pending = v1alpha1.PendingList(tt.pending), tt.pending
+		}
+		if tt.answer != "" {
+			s.Run.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: tt.answer}}
+		}
+		if tt.asked != "" {
+			s.Progress.Asked = map[string]v1alpha1.StepAsk{"q": {ID: "q", Outcome: tt.asked}}
+		}
+		showAwaitingInput(s)
+		c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionAwaitingInput)
+		asks := tt.pending != nil && tt.answer == ""
+		if c == nil || c.Reason != tt.reason || c.Message != tt.message || (c.Status == metav1.ConditionTrue) != asks {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if p := s.Run.Status.Pending(); p != nil && p.Answered != (tt.answer != "") {
+			t.Errorf("%s: answered %t", name, p.Answered)
+		}
+	}
+}
+
+// One response that answers nothing is enough to be named.
+func TestResponsesValid(t *testing.T) {
+	t.Parallel()
+	asked := runpolicy.Progress{Asked: map[string]v1alpha1.StepAsk{"q": {ID: "q", Kind: v1alpha1.InputQuestion}}}
+	for ids, unknown := range map[string]bool{"": false, "q": false, "x": true, "q x": true} {
+		s := pass.NewRun(&v1alpha1.MotorRun{}, time.Unix(1000, 0))
+		s.Progress = asked
+		for id := range strings.FieldsSeq(ids) {
+			s.Run.Spec.Responses = append(s.Run.Spec.Responses, v1alpha1.Response{ID: id, Answer: "yes"})
+		}
+		showResponses(s)
+		c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionResponsesValid)
+		if c == nil || (c.Status == metav1.ConditionFalse) != unknown || (c.Reason == v1alpha1.ReasonUnknownQuestion) != unknown ||
+			strings.Contains(c.Message, `"x"`) != unknown || strings.Contains(c.Message, `"q"`) {
+			t.Errorf("%q: %+v", ids, c)
 		}
 	}
 }
