@@ -31,3 +31,26 @@ func TestResultHasTheSkills(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is asked any more when the run ends, or when another attempt begins.
+func TestNothingIsAskedAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	open := &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion}
+	asking := func() *pass.Run {
+		s := pass.NewRun(&v1alpha1.MotorRun{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		s.Run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1, Cause: v1alpha1.CauseFirst}}
+		s.Run.Status.PendingInputs, s.Progress.Pending = v1alpha1.PendingList(open), open
+		return s
+	}
+	failure := &v1alpha1.FailureSummary{Category: v1alpha1.CategoryToolFailure, Reason: "Why"}
+	s := asking()
+	end(s, &runpolicy.End{Phase: v1alpha1.PhaseFailed, Reason: "Why", Failure: failure})
+	if st := s.Run.Status; st.PendingInputs != nil || st.LatestAttempt().Failure != failure {
+		t.Errorf("after the end: %+v", st)
+	}
+	s = asking()
+	begin(s, runpolicy.Decision{Failure: failure, Next: &runpolicy.Next{Index: 2, Cause: v1alpha1.CauseRetry}})
+	if st := s.Run.Status; st.PendingInputs != nil || s.Progress.Pending != nil || len(st.Attempts) != 2 || st.Attempts[0].Failure != failure {
+		t.Errorf("in the next attempt: %+v, %+v", st, s.Progress.Pending)
+	}
+}
