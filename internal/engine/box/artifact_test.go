@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,9 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
@@ -202,6 +206,44 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 		cancel()
 		if err := p.failed(stopped, 3, "in", tt.err); !errors.Is(err, tt.err) {
 			t.Errorf("%s, and the loop is stopped: %v", name, err)
+		}
+	}
+}
+
+// An artifact keeps its provenance in the next run. One of unknown provenance counts as from the web.
+func TestProvenanceOfAnArtifact(t *testing.T) {
+	t.Parallel()
+	const content = "what the run left behind"
+	for from, want := range map[string]string{"Internal": "", "Web": "Web", "": "Web"} {
+		earlier := enginetest.ReadyRun()
+		earlier.Name = "earlier"
+		earlier.Status.Result = &v1alpha1.RunResult{Artifacts: []v1alpha1.Artifact{
+			{Path: "a", Size: int64(len(content)), SHA256: toolapi.SHA256([]byte(content)), ConfigMapName: "kept", Provenance: from},
+		}}
+		kept := &corev1.ConfigMap{Data: map[string]string{runenv.ContentKey: content}}
+		kept.Namespace, kept.Name = earlier.Namespace, "kept"
+		c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(earlier, kept).Build()
+		marks := make(chan []string, 1)
+		tools := enginetest.ToolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var answer any = toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: toolapi.Features()}
+			if r.Method == http.MethodPut {
+				marks <- r.Header.Values(toolapi.HeaderProvenance)
+				answer = toolapi.File{}
+			}
+			_ = json.NewEncoder(w).Encode(answer)
+		}))
+		p := &inputPutter{env: enginetest.Env(t, c, enginetest.ReadyRun(), time.Now), client: tools}
+		if err := p.putArtifact(t.Context(), "in", &v1alpha1.ArtifactRef{RunName: "earlier", Path: "a"}); err != nil {
+			t.Errorf("%q: %v", from, err)
+			continue
+		}
+		select {
+		case got := <-marks:
+			if strings.Join(got, ",") != want {
+				t.Errorf("%q is put as %q", from, got)
+			}
+		default:
+			t.Errorf("%q: no file was put", from)
 		}
 	}
 }
