@@ -209,3 +209,42 @@ func TestChangesTimeout(t *testing.T) {
 		cancel()
 	}
 }
+
+// What is kept is from the web if the sandbox says so, or if anything in the sandbox may be: the sandbox is not believed when it says otherwise.
+func TestProvenanceOfWhatIsKept(t *testing.T) {
+	t.Parallel()
+	const own, web = toolapi.ProvenanceInternal, toolapi.ProvenanceWeb
+	for name, tt := range map[string]struct {
+		file, changes toolapi.Provenance
+		change        func(*Artifacts)
+		want          string
+	}{
+		"nothing from the web":       {own, own, func(*Artifacts) {}, "artifacts/a=Internal workspace.diff=Internal"},
+		"a file":                     {web, own, func(*Artifacts) {}, "artifacts/a=Web workspace.diff=Internal"},
+		"the changes":                {own, web, func(*Artifacts) {}, "artifacts/a=Internal workspace.diff=Web"},
+		"of the person, it says":     {toolapi.ProvenanceUser, toolapi.ProvenanceUser, func(*Artifacts) {}, "artifacts/a=Internal workspace.diff=Internal"},
+		"the inputs were from there": {own, own, func(a *Artifacts) { a.Tainted = true }, "artifacts/a=Web workspace.diff=Web"},
+		"the sandbox has a way there": {own, own, func(a *Artifacts) {
+			a.Env.Run.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}}
+		}, "artifacts/a=Web workspace.diff=Web"},
+		"the way was never opened": {own, own, func(a *Artifacts) { a.Env.Run.Status.Egress = &v1alpha1.EgressStatus{} }, "artifacts/a=Internal workspace.diff=Internal"},
+	} {
+		sandbox := &changedSandbox{
+			features: toolapi.Features(), files: []toolapi.ArtifactFile{{Path: "artifacts/a", Size: 11, Provenance: tt.file}},
+			changes: toolapi.Changes{Diff: diffOf("a", "x"), Provenance: tt.changes},
+		}
+		a, _ := artifactsAt(t, sandbox)
+		tt.change(a)
+		list, err := a.Collect(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range filesOf(list) {
+			got = append(got, f.Path+"="+f.Provenance)
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%s: %s", name, s)
+		}
+	}
+}
