@@ -47,6 +47,8 @@ type toldSandbox struct {
 	// Put are the files that were put there, by their paths, and putting is called with each.
 	put     map[string]string
 	putting func(path string)
+	// fromWeb counts the files that were put as from the web.
+	fromWeb int
 }
 
 // has adds a folder with these files, path and content in turn.
@@ -76,6 +78,9 @@ func (s *toldSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.putting(to)
 		}
 		s.put[to], answer = string(content), toolapi.File{}
+		if r.Header.Get(toolapi.HeaderProvenance) == string(toolapi.ProvenanceWeb) {
+			s.fromWeb++
+		}
 	case isFile:
 		content, ok := s.files[name]
 		if offset, err := strconv.Atoi(r.URL.Query().Get("offset")); err == nil && ok {

@@ -54,6 +54,28 @@ func TestSkillIsPut(t *testing.T) {
 	}
 }
 
+// The files of a skill that no person approved for this run may say anything: all of them are put as from the web.
+func TestProvenanceOfASkill(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*v1alpha1.MotorRun)
+		want   bool
+	}{
+		"approved":               {func(*v1alpha1.MotorRun) {}, false},
+		"not approved":           {func(r *v1alpha1.MotorRun) { r.Status.Skill.Approved = false }, true},
+		"approved, and reviewed": {func(r *v1alpha1.MotorRun) { r.Spec.SkillReview = true }, true},
+	} {
+		r := newSkillRig(t)
+		r.pin("mail", "SKILL.md", manifestOf("mail", "x"), "scripts/send.sh", "#!/bin/sh\n")
+		r.run.Status.Skill.Approved = true
+		tt.change(r.run)
+		r.must(r.seed()(t.Context()))
+		if n := r.sandbox.fromWeb; len(r.sandbox.put) != 2 || n != 0 && n != 2 || (n == 2) != tt.want {
+			t.Errorf("%s: %d of %d files are from the web", name, n, len(r.sandbox.put))
+		}
+	}
+}
+
 // The files that the prompt does not need are read when they are put, and checked then.
 func TestSkillThatChangedIsNotPut(t *testing.T) {
 	t.Parallel()
