@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
@@ -52,5 +53,43 @@ func TestNothingIsAskedAfterTheEnd(t *testing.T) {
 	begin(s, runpolicy.Decision{Failure: failure, Next: &runpolicy.Next{Index: 2, Cause: v1alpha1.CauseRetry}})
 	if st := s.Run.Status; st.PendingInputs != nil || s.Progress.Pending != nil || len(st.Attempts) != 2 || st.Attempts[0].Failure != failure {
 		t.Errorf("in the next attempt: %+v, %+v", st, s.Progress.Pending)
+	}
+}
+
+// status.pendingInputs has the open ask of the attempt, and when that has failed, the decision about another attempt.
+func TestPendingInputs(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	failed := v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseFirst, CompletionTime: new(metav1.NewTime(now)), Failure: &v1alpha1.FailureSummary{
+		Category: v1alpha1.CategoryToolFailure, Reason: "Why", Retryable: true,
+	}}
+	question := &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, ExpirationTime: metav1.NewTime(now.Add(time.Hour))}
+	for name, tt := range map[string]struct {
+		attempt v1alpha1.AttemptStatus
+		pending *v1alpha1.PendingInput
+		want    string
+	}{
+		"nothing":                   {v1alpha1.AttemptStatus{Index: 1}, nil, ""},
+		"a question":                {v1alpha1.AttemptStatus{Index: 1}, question, "q"},
+		"a failed attempt":          {failed, nil, "retry-1"},
+		"one that failed and asked": {failed, question, "retry-1"},
+	} {
+		run := &v1alpha1.MotorRun{Status: v1alpha1.MotorRunStatus{Attempts: []v1alpha1.AttemptStatus{tt.attempt}}}
+		run.CreationTimestamp = metav1.NewTime(now)
+		run.Spec.MaxAttempts, run.Spec.Limits = 3, v1alpha1.RunLimits{ActiveDeadlineSeconds: 600, InputDeadlineSeconds: 3600, RetryDeadlineSeconds: 600}
+		s := pass.NewRun(run, now)
+		s.Progress = runpolicy.Progress{Attempt: 1, Pending: tt.pending}
+		r := &Reconciler{}
+		s.Decision = runpolicy.Decide(r.observation(s), s.Now)
+		if _, err := r.conclude(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if p := run.Status.Pending(); p != nil {
+			got = p.ID
+		}
+		if got != tt.want || len(run.Status.PendingInputs) > 1 || !s.Concluded {
+			t.Errorf("%s: %+v", name, run.Status.PendingInputs)
+		}
 	}
 }
