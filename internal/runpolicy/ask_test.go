@@ -146,3 +146,23 @@ func TestRuleOfAnAsk(t *testing.T) {
 		}
 	}
 }
+
+// The time for a response is that in which a manager led: the ask does not expire by a time in which no manager could show it.
+func TestGapsExtendAnAsk(t *testing.T) {
+	t.Parallel()
+	run := testRun()
+	run.Spec.Limits.ApprovalDeadlineSeconds = 60
+	s := testStep(1, 1, call("bash", "{}"))
+	a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputApproval, &s.Spec.ToolCalls[0], "a1-s1-c0", after(40*sec))
+	o := Observed{Gaps: []Gap{{From: after(20 * sec), To: after(30 * sec)}, {From: after(50 * sec), To: after(80 * sec)}}}
+	for at, want := range map[time.Duration]v1alpha1.AskOutcome{100 * sec: "", 129 * sec: "", 130 * sec: v1alpha1.AskExpired} {
+		if got, _ := CloseAsk(run, a, o, after(at)); got.Outcome != want {
+			t.Errorf("after %s: %q", at, got.Outcome)
+		}
+	}
+	// What is not known to have passed does not count either.
+	o.Until = after(120 * sec)
+	if got, over := CloseAsk(run, a, o, after(500*sec)); over {
+		t.Errorf("without a heartbeat since: %q", got.Outcome)
+	}
+}
