@@ -304,3 +304,19 @@ func TestCutMiddle(t *testing.T) {
 		}
 	}
 }
+
+// The person sees the model's own reason where the model asks for approval by itself.
+func TestReasonOfARequestForApproval(t *testing.T) {
+	t.Parallel()
+	for arguments, want := range map[string]string{
+		`{"action":"delete all","reason":"it cannot\nbe undone"}`: "the model is in doubt: it cannot be undone",
+		`{"action":"delete all"}`:                                 "the model is in doubt",
+		`{"action":"delete all","reason":["x"]}`:                  "the model is in doubt",
+	} {
+		step := testStep(1, 1, call("request_approval", arguments), approval("a1-s1-c0", "a1-s1-c0", "", 40*sec, 0))
+		p := Shown(approvalRun(v1alpha1.RunApproval{}), &step, OpenAsk(&step))
+		if p.Action.Reason != want || !strings.Contains(p.Question, "It needs approval: "+want+".") {
+			t.Errorf("%s: %q in %q", arguments, p.Action.Reason, p.Question)
+		}
+	}
+}
