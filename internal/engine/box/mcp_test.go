@@ -138,7 +138,7 @@ func TestMCPRequest(t *testing.T) {
 	run := mcpRun("program")
 	run.UID = "uid"
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod"}
-	run.Spec.Credentials = []v1alpha1.Credential{{Name: "api_key", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}}}
+	run.Spec.Credentials = []v1alpha1.Credential{{Name: "other"}, {Name: "api_key", Slot: v1alpha1.CredentialSlot{Type: v1alpha1.SlotBearer}}}
 	run.Spec.MCPServers = append(run.Spec.MCPServers,
 		v1alpha1.MCPServer{Name: "web", URL: "https://example.org/mcp", Tools: []string{"a"}, CredentialName: "api_key"},
 		v1alpha1.MCPServer{Name: "open", URL: "https://example.org/open", Tools: []string{"a"}})
