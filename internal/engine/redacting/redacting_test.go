@@ -87,6 +87,52 @@ func TestNothingShowsASecret(t *testing.T) {
 	}
 }
 
+// rotating are tools whose results have a value that is known only since the call.
+type rotating struct{ known *Secrets }
+
+func (rotating) Call(context.Context, toolapi.Call) (toolapi.Result, error) {
+	return toolapi.Result{OK: true, Output: "the new one is 0123456789abcdef"}, nil
+}
+
+func (r rotating) refresh(context.Context) error {
+	r.known.Add("it", []byte("0123456789abcdef"))
+	return nil
+}
+
+// A value that replaced another while a call ran is hidden in the result of that call. Without it there is no result.
+func TestValueThatCameWhileACallRan(t *testing.T) {
+	t.Parallel()
+	r := rotating{&Secrets{}}
+	got, err := Tools{Tools: r, Secrets: r.known, Refresh: r.refresh}.Call(t.Context(), toolapi.Call{})
+	if err != nil || got.Output != "the new one is <credential:it>" {
+		t.Errorf("%q, %v", got.Output, err)
+	}
+	away := errors.New("the API server is away")
+	got, err = Tools{Tools: r, Secrets: r.known, Refresh: func(context.Context) error { return away }}.Call(t.Context(), toolapi.Call{})
+	if !errors.Is(err, away) || got.Output != "" {
+		t.Errorf("%q, %v", got.Output, err)
+	}
+}
+
+// The answer and the request belong to others: values are hidden in copies.
+func TestNothingIsHiddenInPlace(t *testing.T) {
+	t.Parallel()
+	known := &Secrets{}
+	known.Add("it", []byte("0123456789abcdef"))
+	model := &answering{answer: motorloop.Answer{Calls: []motorloop.Call{{Arguments: `"0123456789abcdef"`}}}}
+	request := motorloop.Request{Messages: []motorloop.Message{{Content: "0123456789abcdef", Calls: []motorloop.Call{{Arguments: `"0123456789abcdef"`}}}}}
+	a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), request)
+	if err != nil || a.Calls[0].Arguments != `"<credential:it>"` || model.asked.Messages[0].Content != "<credential:it>" {
+		t.Errorf("%+v, asked %+v, %v", a, model.asked, err)
+	}
+	if c := model.answer.Calls[0].Arguments; c != `"0123456789abcdef"` {
+		t.Errorf("the answer was changed to %s", c)
+	}
+	if m := request.Messages[0]; m.Content != "0123456789abcdef" || m.Calls[0].Arguments != `"0123456789abcdef"` {
+		t.Errorf("the request was changed to %+v", m)
+	}
+}
+
 // The handler must not drop a record.
 func TestHandlerLogs(t *testing.T) {
 	t.Parallel()
