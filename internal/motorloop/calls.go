@@ -18,10 +18,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeTooManyCalls is the error code of calls beyond the limit of an answer: toolapi.MaxCalls, or toolapi.MaxReads if all
-// of them only read.
-const CodeTooManyCalls = "too_many_calls"
-
 // CallID is the identity of call n (from 0) of step index (from 1) of an attempt (from 1). The sandbox runs an ID at
 // most once, so it must be the same whenever the same turn is carried on.
 func CallID(attempt, index int32, n int) string {
@@ -231,7 +227,7 @@ func (r *run) refuse(i int) *toolapi.Result {
 	offered := r.cfg.offered(r.catalog)
 	switch {
 	case i >= t.maxCalls():
-		return refusal(CodeTooManyCalls, fmt.Sprintf(
+		return refusal(toolapi.CodeTooManyCalls, fmt.Sprintf(
 			"this call was not made. Only the first %d calls of an answer are, or %d if all of them are of tools that only read: "+
 				"make it again in your next answer, like those after the first %d, which are not shown",
 			toolapi.MaxCalls, toolapi.MaxReads, maxRecordedCalls))
@@ -254,7 +250,7 @@ func (r *run) refuse(i int) *toolapi.Result {
 		return refusal(toolapi.CodeInvalidArguments, msg)
 	}
 	if _, asked := t.ask(AskDomain, c.ID); !asked && repeats(r.turns, len(r.turns)-1, i) {
-		return refusal(CodeRepeatedCall, repeatedText)
+		return refusal(toolapi.CodeRepeatedCall, repeatedText)
 	}
 	return nil
 }

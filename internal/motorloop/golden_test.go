@@ -80,7 +80,7 @@ func TestRenderResult(t *testing.T) {
 		{OK: true, Output: "skip it", Provenance: toolapi.ProvenanceUser},
 		{ErrorCode: toolapi.CodeSkipped, Output: "skip it", Provenance: toolapi.ProvenanceUser},
 		{ErrorCode: toolapi.CodeDomainDenied, Output: "the person did not allow example.org"},
-		{ErrorCode: CodeRepeatedCall, Output: repeatedText, Provenance: toolapi.ProvenanceInternal},
+		{ErrorCode: toolapi.CodeRepeatedCall, Output: repeatedText, Provenance: toolapi.ProvenanceInternal},
 	}
 	var b strings.Builder
 	for _, res := range results {

@@ -131,7 +131,7 @@ func TestTooManyCalls(t *testing.T) {
 	if len(w.sandbox.executed) != toolapi.MaxCalls || len(turn.Calls) != maxRecordedCalls {
 		t.Errorf("ran %d, recorded %d", len(w.sandbox.executed), len(turn.Calls))
 	}
-	if got := turn.Results[toolapi.MaxCalls].ErrorCode; got != CodeTooManyCalls {
+	if got := turn.Results[toolapi.MaxCalls].ErrorCode; got != toolapi.CodeTooManyCalls {
 		t.Errorf("call %d: %s", toolapi.MaxCalls+1, got)
 	}
 	if got := w.sandbox.executed[0].MaxOutputBytes; got != toolapi.MaxBashOutputBytes {

@@ -135,8 +135,8 @@ func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
 		p.seen[res.ErrorCode]++
 	case c.Tool == toolapi.ToolRequestApproval && res.OK:
 		p.seen["request_approval ok"]++
-	case res.ErrorCode == CodeRepeatedCall:
-		p.seen[CodeRepeatedCall]++
+	case res.ErrorCode == toolapi.CodeRepeatedCall:
+		p.seen[toolapi.CodeRepeatedCall]++
 	case res.ErrorCode == toolapi.CodeOutcomeUnknown && times == 0:
 		p.t.Fatalf("the result of %s is unknown, but no execution of it is", c.ID)
 	case res.Provenance == toolapi.ProvenanceUser && res.Output != doneText && res.Output != said && res.Output != howReplied(&c, said)+said && res.Output != skippedText || res.Output == doneText && !asked:

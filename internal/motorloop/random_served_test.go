@@ -41,7 +41,7 @@ func (p *play) checkServed(c Call, res *toolapi.Result, said string, unknown int
 	default:
 		// Another loop may have judged it before it was answered.
 		early := p.interruptions > 0 && res.ErrorCode != toolapi.CodeDomainDenied
-		if !early && (res.ErrorCode == toolapi.CodeDomainDenied) != (said != "" && !allowed && p.w.loop.Config.RequestDomain) && res.ErrorCode != CodeTooManyCalls {
+		if !early && (res.ErrorCode == toolapi.CodeDomainDenied) != (said != "" && !allowed && p.w.loop.Config.RequestDomain) && res.ErrorCode != toolapi.CodeTooManyCalls {
 			p.t.Fatalf("%s was answered %q: %+v", c.ID, said, res)
 		}
 		p.seen["request "+res.ErrorCode]++

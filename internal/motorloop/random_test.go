@@ -32,9 +32,9 @@ func TestAnyInterleaving(t *testing.T) {
 	for _, want := range []string{
 		string(Completed), ReasonRepeatedToolFailure, ReasonStuck, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost,
 		"error", "cancel", "takeover", "stale", "summary", "partial again", "hint again",
-		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", CodeRepeatedCall,
+		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", toolapi.CodeRepeatedCall,
 		"request allowed", "request open", "request " + toolapi.CodeDomainDenied, "request " + toolapi.CodeDomainNotAllowed,
-		"request " + toolapi.CodeInvalidArguments, "request " + toolapi.CodeToolNotGranted, "request " + CodeRepeatedCall, "waits for a domain",
+		"request " + toolapi.CodeInvalidArguments, "request " + toolapi.CodeToolNotGranted, "request " + toolapi.CodeRepeatedCall, "waits for a domain",
 		"saved", "saved again", "waits for approval", "made with approval", "approval Approved", "approval Denied", "approval Expired",
 		toolapi.CodeCommandNotAllowed, "done before", "perhaps done before", "request_approval ok", "not approved again",
 	} {

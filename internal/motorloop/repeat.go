@@ -13,9 +13,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeRepeatedCall is the error code of a call that a person did not allow twice in a row, and about which they are not asked again.
-const CodeRepeatedCall = "repeated_call"
-
 const repeatedText = "you made this very call twice in a row, and it was not allowed both times, so the person is not asked again. " +
 	"Go on without it, or finish with what you have"
 
@@ -28,7 +25,7 @@ func repeats(turns []*Turn, t, i int) bool {
 		switch {
 		case res == nil || prev.Tool != c.Tool || canonical(prev.Arguments) != canonical(c.Arguments):
 			return false
-		case res.ErrorCode == CodeRepeatedCall:
+		case res.ErrorCode == toolapi.CodeRepeatedCall:
 			// The call was refused because of the calls before it, which still count.
 		case !notAllowed(res):
 			return false

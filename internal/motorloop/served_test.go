@@ -154,7 +154,7 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	if err != nil || out.Kind != Failed || out.Failure.Reason != ReasonRepeatedToolFailure {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if d := cmp.Diff([]string{CodeRepeatedCall}, w.results()); d != "" {
+	if d := cmp.Diff([]string{toolapi.CodeRepeatedCall}, w.results()); d != "" {
 		t.Error(d)
 	}
 	w, _ = askingWorld(t, script...)

@@ -89,7 +89,7 @@ func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
 	if res == nil {
 		return s, false
 	}
-	if res.ErrorCode == CodeRepeatedCall && c.same > 0 && s.tool == c.last.tool && s.args == c.last.args {
+	if res.ErrorCode == toolapi.CodeRepeatedCall && c.same > 0 && s.tool == c.last.tool && s.args == c.last.args {
 		s.ok, s.code, s.output = c.last.ok, c.last.code, c.last.output
 		return s, true
 	}
@@ -124,7 +124,7 @@ func (s step) most() int {
 // forbade the call.
 func notCarriedOut(s step) bool {
 	return slices.Contains([]string{
-		toolapi.CodeInvalidArguments, toolapi.CodeUnknownTool, toolapi.CodeToolNotGranted, CodeTooManyCalls, CodeRepeatedCall,
+		toolapi.CodeInvalidArguments, toolapi.CodeUnknownTool, toolapi.CodeToolNotGranted, toolapi.CodeTooManyCalls, toolapi.CodeRepeatedCall,
 		toolapi.CodeCommandNotAllowed, toolapi.CodeDomainNotAllowed,
 		toolapi.CodeDomainDenied, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired,
 	}, s.code)

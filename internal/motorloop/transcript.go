@@ -205,8 +205,8 @@ func codeTexts() map[string]string {
 		toolapi.CodeApprovalExpired:   "the person was asked and said nothing, nothing was done",
 		CodeNotAccepted:               "what must hold does not",
 		CodeNotFinished:               "the task was not ended",
-		CodeTooManyCalls:              "too many calls in one answer, nothing was done",
-		CodeRepeatedCall:              "nothing was done, because the person said no to it before",
+		toolapi.CodeTooManyCalls:      "too many calls in one answer, nothing was done",
+		toolapi.CodeRepeatedCall:      "nothing was done, because the person said no to it before",
 		toolapi.CodeSkipped: "the end of this call is unknown, so it may or may not have done its work; " +
 			"the person was asked, and it is not made again. The person said:",
 	}

@@ -36,7 +36,7 @@ func usedOnce(s *v1alpha1.MotorStep) bool {
 func notMade(r *v1alpha1.ToolResult) bool {
 	switch r.ErrorCode {
 	case toolapi.CodeCommandNotAllowed, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired, toolapi.CodeToolNotGranted, toolapi.CodeUnknownTool,
-		toolapi.CodeAlreadyDone, toolapi.CodeStillRunning, toolapi.CodeInvalidArguments:
+		toolapi.CodeAlreadyDone, toolapi.CodeStillRunning, toolapi.CodeInvalidArguments, toolapi.CodeTooManyCalls, toolapi.CodeRepeatedCall:
 		return true
 	}
 	return false

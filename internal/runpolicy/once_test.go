@@ -94,6 +94,9 @@ func TestOnceIsNotUsedByACallThatWasNotMade(t *testing.T) {
 	for code, want := range map[string]bool{
 		toolapi.CodeCommandNotAllowed: false, toolapi.CodeApprovalDenied: false, toolapi.CodeApprovalExpired: false, toolapi.CodeToolNotGranted: false,
 		toolapi.CodeUnknownTool: false, toolapi.CodeAlreadyDone: false, toolapi.CodeStillRunning: false, toolapi.CodeInvalidArguments: false,
+		toolapi.CodeTooManyCalls: false, toolapi.CodeRepeatedCall: false,
+		// Their calls can have reached the network before they failed.
+		toolapi.CodeTooLarge: true, toolapi.CodeMCPChanged: true,
 		toolapi.CodeOutcomeUnknown: true, toolapi.CodeSkipped: true, toolapi.CodeTimeout: true, toolapi.CodeKilled: true,
 	} {
 		if got := usedOnce(&onceSteps("bash="+code, "bash-")[1]); got != want {

@@ -197,6 +197,10 @@ const (
 	CodeMCPError = "mcp_error"
 	// CodeSkipped is the result of a call of unknown outcome that a person decided not to make again.
 	CodeSkipped = "skipped"
+	// CodeTooManyCalls is the result of a call beyond the limit of an answer: MaxCalls, or MaxReads if all of them only read. It was not made.
+	CodeTooManyCalls = "too_many_calls"
+	// CodeRepeatedCall is the result of a call that a person did not allow twice in a row, and about which they are not asked again. It was not made.
+	CodeRepeatedCall = "repeated_call"
 )
 
 // AlreadyDoneText begins the output of a call that was not made, because the one named has succeeded under its idempotencyKey.
