@@ -41,8 +41,8 @@ func (p *Placer) pause() time.Duration { return cmp.Or(p.TrialPause, trialPause)
 // Place assigns the run to a worker that lives. Each time the run moves to another worker the epoch grows, so that journal and sandbox refuse the
 // former one.
 //
-// It is the last step: no worker does anything for a run whose sandbox is not ready. The pass that finds the sandbox ready reaches this step before
-// any other process can see that it is. The same holds for its way out and its credentials.
+// It comes after all steps of a run that goes on: no worker does anything for a run whose sandbox is not ready. The pass that finds the sandbox ready
+// comes here before any other process can see that it is. The same holds for its way out and its credentials. A run that ends comes here at once.
 func (p *Placer) Place(ctx context.Context, s *pass.Run) error {
 	st := &s.Run.Status
 	live := p.Workers.Live()

@@ -17,25 +17,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// accept checks what admission cannot see, before the run asks for a slot. An accepted run stays accepted.
+// accept checks the objects that the run names, before it asks for a slot. An accepted run stays accepted.
 func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	if err := r.showTools(ctx, s); err != nil {
 		return false, err
 	}
 	if pass.IsAccepted(s.Run) {
 		return true, nil
-	}
-	if refusal := reach.RefuseStorageClass(s.Run, s.Classes); refusal != nil {
-		refuse(s, refusal, true)
-		return false, nil
-	}
-	if refusal := reach.RefuseAcceptance(s.Run); refusal != nil {
-		refuse(s, refusal, true)
-		return false, nil
-	}
-	if refusal := reach.RefuseDomains(s.Run, s.Bounds); refusal != nil {
-		refuse(s, refusal, true)
-		return false, nil
 	}
 	if !runpolicy.HasModel(s.Run) {
 		// Nor may it have anything else that could be missing.

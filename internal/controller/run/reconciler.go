@@ -195,7 +195,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return s.Result(), nil
 }
 
-// step is one part of the convergence of a run. It sets its own condition and reports whether the next step may be taken.
+// step is one part of the convergence of a run. It sets conditions and reports whether the next step may be taken.
 type step struct {
 	name string
 	take func(context.Context, *pass.Run) (goOn bool, err error)
@@ -203,7 +203,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → accept → reach → admit → baseline → route → withdraw → sandbox → grant
+//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → limits → egress → accept → admit → baseline → route → withdraw → sandbox → grant
 //
 // A run that got through is then placed on a replica. So is one that ends: the replica that had it may be gone, and its sandbox gets a last look.
 func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
@@ -216,8 +216,9 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"copied", r.copied},
 		{"leftover", r.leftover},
 		{"skill", r.skill},
+		{"limits", r.limits},
+		{"egress", r.grants().Check},
 		{"accept", r.accept},
-		{"reach", r.grants().Accept},
 		{"admit", r.admit},
 		{"baseline", r.policies().Baseline},
 		{"route", r.policies().Route},

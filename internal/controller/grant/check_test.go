@@ -20,20 +20,22 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// A run with domains is not accepted before there is a proxy that sandboxes can go to. A run that is accepted is not asked again.
-func TestAccept(t *testing.T) {
+// A run is not accepted before there is a proxy for its domains that sandboxes can go to, and before it may use its credentials. An accepted run is
+// not checked again.
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	service := func(ip string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "egress"}, Spec: corev1.ServiceSpec{ClusterIP: ip}}
 	}
 	for name, tt := range map[string]struct {
-		domains  []v1alpha1.Domain
-		services []client.Object
-		accepted bool
-		down     bool
-		goOn     bool
-		reason   string
-		fails    bool
+		domains     []v1alpha1.Domain
+		credentials []v1alpha1.Credential
+		services    []client.Object
+		accepted    bool
+		down        bool
+		goOn        bool
+		reason      string
+		fails       bool
 	}{
 		"no domains":             {goOn: true},
 		"domains, and no proxy":  {domains: []v1alpha1.Domain{"example.org"}, reason: v1alpha1.ReasonEgressUnavailable},
@@ -41,6 +43,7 @@ func TestAccept(t *testing.T) {
 		"a proxy":                {domains: []v1alpha1.Domain{"example.org"}, services: []client.Object{service("10.0.0.1")}, goOn: true},
 		"accepted, and no proxy": {domains: []v1alpha1.Domain{"example.org"}, accepted: true, goOn: true},
 		"no API server":          {domains: []v1alpha1.Domain{"example.org"}, down: true, fails: true},
+		"no requester":           {credentials: []v1alpha1.Credential{{Name: "key"}}, reason: v1alpha1.ReasonCredentialForbidden},
 	} {
 		live := fake.NewClientBuilder().WithObjects(tt.services...).WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -51,12 +54,12 @@ func TestAccept(t *testing.T) {
 			},
 		}).Build()
 		s := pass.NewRun(&v1alpha1.MotorRun{}, time.Unix(1000, 0))
-		s.Run.Spec.Domains = tt.domains
+		s.Run.Spec.Domains, s.Run.Spec.Credentials = tt.domains, tt.credentials
 		if tt.accepted {
 			s.Set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
 		}
 		g := &Granter{Live: live, Service: "egress", State: &State{}, Sandbox: sandbox.Config{Namespace: "system"}}
-		goOn, err := g.Accept(t.Context(), s)
+		goOn, err := g.Check(t.Context(), s)
 		if goOn != tt.goOn || (err != nil) != tt.fails {
 			t.Errorf("%s: goes on is %t, %v", name, goOn, err)
 		}

@@ -10,9 +10,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 )
 
-// Accept checks, before the run asks for a slot, that there is a proxy for its domains and that it can use its credentials. An accepted run stays
+// Check checks, before the run asks for a slot, that there is a proxy for its domains and that it can use its credentials. An accepted run stays
 // accepted.
-func (g *Granter) Accept(ctx context.Context, s *pass.Run) (bool, error) {
+func (g *Granter) Check(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil
 	}
