@@ -19,8 +19,8 @@ require (
 	k8s.io/klog/v2 v2.140.0
 	k8s.io/pod-security-admission v0.37.2
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd
-	motorcortex.dev/motorcortex/api v0.2.0
-	motorcortex.dev/motorcortex/pkg/client v0.2.0
+	motorcortex.dev/motorcortex/api v0.3.0
+	motorcortex.dev/motorcortex/pkg/client v0.3.0
 	sigs.k8s.io/controller-runtime v0.25.2
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/yaml v1.6.0

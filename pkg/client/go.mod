@@ -6,7 +6,7 @@ go 1.26.0
 require (
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
-	motorcortex.dev/motorcortex/api v0.2.0
+	motorcortex.dev/motorcortex/api v0.3.0
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 )
 

@@ -14,15 +14,12 @@ import (
 	"testing"
 )
 
-// carried are tests of the API in the last release that carry runs from their beginning to their end, or to the one of another engine,
+// carried are tests of the API in both releases that carry runs from their beginning to their end, or to the one of another engine,
 // with a tool server as their sandbox.
 var carried = []string{
 	"TestEngineCarriesARunToItsEnd", "TestEngineWaitsForAPersonWithoutALoop", "TestEngineThatFollowsAnotherRepeatsNothing", "TestEngineMakesNoCallWithoutApproval",
 	"TestEnginePinsTheToolsOfMCPServers",
 }
-
-// left are tests of the API in this release of what it makes of a sandbox that the last one has made.
-var left = []string{"TestEngineLeavesASandboxOfTheLastRelease"}
 
 // toGo stands before go in the tests of the API: where they have their own tool server built, they get the other release's.
 const toGo = `#!/bin/sh
@@ -32,7 +29,7 @@ exit 1
 `
 
 // engineWith runs the engine of one release, in that release's own tests, with the tool server of another one.
-func engineWith(t *testing.T, engine, server release, names []string) {
+func engineWith(t *testing.T, engine, server release) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Fatal("KUBEBUILDER_ASSETS is not set: it is the folder with etcd and kube-apiserver. Run `make test-skew`, which sets it.")
 	}
@@ -46,13 +43,13 @@ func engineWith(t *testing.T, engine, server release, names []string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the tests of the API of the %s release: %v\n%s", engine.name, err, out)
 	}
-	run := exec.CommandContext(t.Context(), tests, "-test.v", "-test.timeout", "10m", "-test.run", "^("+strings.Join(names, "|")+")$")
-	run.Dir, run.Env = filepath.Join(engine.tree, "test", "api"), append(os.Environ(), "SKEW_LAST_RELEASE="+server.name, "PATH="+dir+":"+os.Getenv("PATH"))
+	run := exec.CommandContext(t.Context(), tests, "-test.v", "-test.timeout", "10m", "-test.run", "^("+strings.Join(carried, "|")+")$")
+	run.Dir, run.Env = filepath.Join(engine.tree, "test", "api"), append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the engine of the %s release with the tool server of the %s one: %v\n%s", engine.name, server.name, err, out)
 	}
-	for _, name := range names {
+	for _, name := range carried {
 		if !regexp.MustCompile(`(?m)^--- PASS: ` + name + ` `).Match(out) {
 			t.Errorf("the %s release has no test %s, or it was skipped", engine.name, name)
 		}

@@ -27,7 +27,7 @@ func moves(t *testing.T, last, this release) {
 	c := startCluster(t)
 	for name, m := range map[string]move{
 		"update, with a sandbox of this release": {first: last, second: this, box: this},
-		// What the first manager proved of it stands, so the attempt goes on in it. One that begins there gets another sandbox: see left.
+		// What the first manager proved of it stands, so the attempt goes on in it.
 		"update, with a sandbox of the last release": {first: last, second: this, box: last},
 		"going back": {first: this, second: last, box: this},
 	} {

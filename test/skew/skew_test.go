@@ -230,8 +230,8 @@ func TestSkew(t *testing.T) {
 			}
 		}
 	}
-	t.Run("engine last, server this", func(t *testing.T) { engineWith(t, both[0], both[1], carried) })
-	t.Run("engine this, server last", func(t *testing.T) { engineWith(t, both[1], both[0], left) })
+	t.Run("engine last, server this", func(t *testing.T) { engineWith(t, both[0], both[1]) })
+	t.Run("engine this, server last", func(t *testing.T) { engineWith(t, both[1], both[0]) })
 	t.Run("runs that move", func(t *testing.T) { moves(t, both[0], both[1]) })
 	t.Run("features of the last release", func(t *testing.T) {
 		t.Parallel()
