@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	grants "motorcortex.dev/motorcortex/internal/controller/grant"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
+	"motorcortex.dev/motorcortex/internal/controller/sweep"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
@@ -340,7 +340,7 @@ func TestNewLeaderLooksBeforeItWithdraws(t *testing.T) {
 func TestSweep(t *testing.T) {
 	r := egressRig(t, reaching("example.org"))
 	r.ready()
-	sweep := &grants.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
+	sweeper := &sweep.Sweeper{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
 	orphan := func(uid string) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: managerNamespace, Name: egressgrant.SecretName(uid), Labels: map[string]string{
 			v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant, v1alpha1.LabelRunUID: uid, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
@@ -354,7 +354,7 @@ func TestSweep(t *testing.T) {
 	}
 	gone := "gone-" + r.ns
 	orphan(gone)
-	must(t, sweep.Sweep(r.ctx))
+	must(t, sweeper.Sweep(r.ctx))
 	if s, _ := r.grantByUID(gone); s != nil {
 		t.Error("the grant of a run that is gone stands")
 	}
@@ -367,7 +367,7 @@ func TestSweep(t *testing.T) {
 	r.step()
 	secret.ResourceVersion, secret.UID = "", ""
 	must(t, manager.Create(r.ctx, secret))
-	must(t, sweep.Sweep(r.ctx))
+	must(t, sweeper.Sweep(r.ctx))
 	if s, _ := r.grantOf(); s != nil {
 		t.Error("the grant of a run that has ended stands")
 	}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	grants "motorcortex.dev/motorcortex/internal/controller/grant"
+	"motorcortex.dev/motorcortex/internal/controller/sweep"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -31,8 +31,8 @@ func TestSandboxWithoutARunIsRemoved(t *testing.T) {
 	r.ready()
 	name := r.pod().Name
 	former := r.run()
-	sweep := &grants.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
-	must(t, sweep.Sweep(r.ctx))
+	sweeper := &sweep.Sweeper{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
+	must(t, sweeper.Sweep(r.ctx))
 	if r.pod() == nil {
 		t.Fatal("the sandbox of a run that goes on is gone")
 	}
@@ -49,7 +49,7 @@ func TestSandboxWithoutARunIsRemoved(t *testing.T) {
 		must(t, collector.Patch(r.ctx, o, mergePatchOf("%s", change)))
 	}
 	r.create(admin) // The run of the same name knows nothing of that Pod.
-	must(t, sweep.Sweep(r.ctx))
+	must(t, sweeper.Sweep(r.ctx))
 	if pod := r.podNamed(name); pod != nil && pod.DeletionTimestamp == nil {
 		t.Error("a sandbox without a run stays")
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	grants "motorcortex.dev/motorcortex/internal/controller/grant"
+	"motorcortex.dev/motorcortex/internal/controller/sweep"
 )
 
 // allowClasses has the MotorCortex of the namespace list StorageClasses.
@@ -131,7 +131,7 @@ func TestClaimWithoutAPodIsRemoved(t *testing.T) {
 	own := plainClaim(r.ns, "data")
 	own.Labels = claim.Labels
 	must(t, admin.Create(r.ctx, own))
-	sweep := &grants.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
+	sweeper := &sweep.Sweeper{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
 	there := func(c *corev1.PersistentVolumeClaim) bool {
 		t.Helper()
 		var now corev1.PersistentVolumeClaim
@@ -141,14 +141,14 @@ func TestClaimWithoutAPodIsRemoved(t *testing.T) {
 		}
 		return err == nil && now.DeletionTimestamp == nil
 	}
-	must(t, sweep.Sweep(r.ctx))
+	must(t, sweeper.Sweep(r.ctx))
 	if !there(claim) {
 		t.Fatal("the claim of a sandbox that is there was deleted")
 	}
 	collector, err := clientAs("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 	must(t, err)
 	must(t, collector.Patch(r.ctx, claim.DeepCopy(), mergePatchOf(`{"metadata":{"ownerReferences":null}}`)))
-	must(t, sweep.Sweep(r.ctx))
+	must(t, sweeper.Sweep(r.ctx))
 	if there(claim) {
 		t.Error("the claim of a sandbox that is gone stays")
 	}

@@ -29,6 +29,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
+	"motorcortex.dev/motorcortex/internal/controller/sweep"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
@@ -124,7 +125,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	r.indexes = true
 	for _, leaders := range []manager.Runnable{
-		&grant.Sweep{Client: r.Client, Live: r.Live, Namespace: own},
+		&sweep.Sweeper{Client: r.Client, Live: r.Live, Namespace: own},
 		&network.Facts{Client: r.Client, Live: r.Live, Namespace: own, Forbidden: r.Config.ForbiddenCIDRs, WithoutNodes: r.Config.WithoutNodes},
 	} {
 		if err := mgr.Add(leaders); err != nil {

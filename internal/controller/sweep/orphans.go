@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grant
+package sweep
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // orphans deletes the sandboxes whose run is gone, the policies that open their way out, and the claims of workspaces whose Pod is gone. The
 // garbage collector deletes them with their run, unless the run was deleted with --cascade=orphan while no manager was there to see it. Then no
 // pass checks the NetworkPolicies of the run any more, and its Pod would run until its own deadline, which may be days away.
-func (w *Sweep) orphans(ctx context.Context) error {
+func (w *Sweeper) orphans(ctx context.Context, runs map[types.UID]bool) error {
 	var pods corev1.PodList
 	var policies networkingv1.NetworkPolicyList
 	var claims metav1.PartialObjectMetadataList
@@ -51,36 +51,22 @@ func (w *Sweep) orphans(ctx context.Context) error {
 			failed = append(failed, w.remove(ctx, c))
 		}
 	}
-	if len(all) == 0 {
-		return errors.Join(failed...)
-	}
-	known, err := w.known(ctx)
-	if err != nil {
-		return errors.Join(append(failed, err)...)
-	}
 	for _, o := range all {
-		if ref := metav1.GetControllerOfNoCopy(o); o.GetDeletionTimestamp() == nil && (ref == nil || !known[ref.UID]) {
-			failed = append(failed, w.remove(ctx, o))
+		if o.GetDeletionTimestamp() != nil {
+			continue
 		}
+		if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+			if _, known := runs[ref.UID]; known {
+				continue
+			}
+		}
+		failed = append(failed, w.remove(ctx, o))
 	}
 	return errors.Join(failed...)
 }
 
-// known has the UIDs of all runs in the cache.
-func (w *Sweep) known(ctx context.Context) (map[types.UID]bool, error) {
-	var runs v1alpha1.MotorRunList
-	if err := w.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	known := make(map[types.UID]bool, len(runs.Items))
-	for i := range runs.Items {
-		known[runs.Items[i].UID] = true
-	}
-	return known, nil
-}
-
 // remove deletes an object of a run, unless the API server itself has the run: the cache may be behind.
-func (w *Sweep) remove(ctx context.Context, o client.Object) error {
+func (w *Sweeper) remove(ctx context.Context, o client.Object) error {
 	name := o.GetLabels()[v1alpha1.LabelRun]
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		name = ref.Name
