@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -22,14 +24,8 @@ const (
 	// maxTracers bounds the search for the tracers of a process, their tracers, and so on.
 	maxTracers = 10
 
-	// Kinds of children to wait for with waitid.
-	anyChild = 0 // P_ALL
-	oneChild = 1 // P_PID
-
 	// How a child has ended, in the codes of waitid: CLD_EXITED, CLD_KILLED, CLD_DUMPED. Higher codes do not mean an end.
 	lastEnd = 3
-
-	sysPidfdOpen = 434 // On all architectures that Go supports.
 )
 
 // childInfo is the kernel's information about a child: its siginfo_t.
@@ -60,19 +56,19 @@ func waitID(kind, id, flags int) (info childInfo, errno syscall.Errno) {
 
 // IsOwnChild reports whether the process is a child of this one.
 func IsOwnChild(pid int) bool {
-	_, errno := waitID(oneChild, pid, syscall.WEXITED|syscall.WNOHANG)
+	_, errno := waitID(unix.P_PID, pid, syscall.WEXITED|syscall.WNOHANG)
 	return errno == 0
 }
 
 // isStopped reports whether the child was stopped by a signal.
 func isStopped(pid int) bool {
-	info, errno := waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG|syscall.WNOWAIT)
+	info, errno := waitID(unix.P_PID, pid, syscall.WSTOPPED|syscall.WNOHANG|syscall.WNOWAIT)
 	return errno == 0 && info.pid != 0
 }
 
 // isZombie reports whether the child has ended and this process may take its status.
 func isZombie(pid int) bool {
-	info, errno := waitID(oneChild, pid, syscall.WEXITED|syscall.WNOHANG)
+	info, errno := waitID(unix.P_PID, pid, syscall.WEXITED|syscall.WNOHANG)
 	return errno != 0 || info.ended() // It is a child, so nothing can fail.
 }
 
@@ -109,15 +105,16 @@ type endFile struct {
 
 // openEnd opens the file of a child. There is none in kernels that do not have such files, or if too many files are open.
 func openEnd(pid int) endFile {
-	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(pid), 0, 0)
-	if errno != 0 {
+	// Kernels before 5.10 refuse PIDFD_NONBLOCK.
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
 		return endFile{}
 	}
-	if err := syscall.SetNonblock(int(fd), true); err != nil {
-		_ = syscall.Close(int(fd))
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
 		return endFile{}
 	}
-	end := endFile{file: os.NewFile(fd, "process")}
+	end := endFile{file: os.NewFile(uintptr(fd), "process")}
 	conn, err := end.file.SyscallConn()
 	if err != nil || end.file.SetReadDeadline(time.Time{}) != nil { // It cannot be waited for.
 		end.close()

@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // A cleaner is this program on its way to become one that can read and delete, and not write: what runs while the disk is full. A
@@ -37,22 +39,22 @@ func forbidWriting() error {
 	if abi < MinLandlock {
 		return nil
 	}
-	rights := uint64(accessWriteFile | accessMakeAny)
+	rights := uint64(unix.LANDLOCK_ACCESS_FS_WRITE_FILE | accessMake)
 	if abi >= 3 {
-		rights |= accessTruncate
+		rights |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
-	ruleset, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&rights)), unsafe.Sizeof(rights), 0)
+	ruleset, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rights)), unsafe.Sizeof(rights), 0)
 	if errno != 0 {
 		return fmt.Errorf("create a Landlock ruleset: %w", errno)
 	}
 	// Nothing there is on the disk, and hardly a command does without /dev/null.
-	if err := permit(ruleset, rights&^accessMakeAny, "/dev", true); err != nil {
+	if err := permit(ruleset, rights&^accessMake, "/dev", true); err != nil {
 		return fmt.Errorf("permit /dev: %w", err)
 	}
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
-		return fmt.Errorf("give up new privileges: %w", errno)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
 	}
-	if _, _, errno := syscall.RawSyscall(sysLandlockRestrictSelf, ruleset, 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
 		return fmt.Errorf("apply the Landlock ruleset: %w", errno)
 	}
 	return syscall.Close(int(ruleset))

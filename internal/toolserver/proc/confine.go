@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
@@ -74,11 +76,7 @@ func modest(fileSize int64) error {
 
 // closeMemory keeps other processes of this user from looking into this one. The filter lets those do so that have its mark.
 func closeMemory() error {
-	const prSetDumpable = 4
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, seccomp.ServerMark); errno != 0 {
-		return errno
-	}
-	return nil
+	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, seccomp.ServerMark, 0, 0)
 }
 
 // Prepare protects the server's process, and bounds its writes by the sizes of the volumes. It is called once, before New, by a process
@@ -116,50 +114,33 @@ const MinLandlock = 2
 
 // LandlockABI is the version of Landlock that the kernel has, 0 if none. Below 2, tool processes are not confined.
 func LandlockABI() int {
-	const version = 1
-	abi, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, 0, 0, version)
+	abi, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
 	}
 	return int(abi)
 }
 
-// The numbers are the same on all architectures that Go supports.
-const (
-	sysLandlockCreateRuleset = 444
-	sysLandlockAddRule       = 445
-	sysLandlockRestrictSelf  = 446
-	landlockRulePathBeneath  = 1
-
-	accessWriteFile  = 1 << 1
-	accessReadFile   = 1 << 2
-	accessRemoveDir  = 1 << 4
-	accessRemoveFile = 1 << 5
-	accessMakeAny    = 0x7f << 6 // character device, folder, file, socket, pipe, block device, symbolic link
-	accessRefer      = 1 << 13
-	accessTruncate   = 1 << 14
-
-	scopeSignal = 1 << 1
-
-	prSetNoNewPrivs = 38
-	oPath           = 0x200000
-)
+// accessMake is the right to make an entry of any kind in a folder.
+const accessMake = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+	unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 
 // confine forbids this thread, and its children, to read or change files in the folder closed. Landlock only grants permissions, so
 // everything beside the folder and beside its parent folders is permitted. Entries made directly in one of those parents after this are
 // closed too; in a container, that is its read-only root.
 func confine(abi int, closed string) error {
-	rights := uint64(accessWriteFile | accessReadFile | accessRemoveDir | accessRemoveFile | accessMakeAny | accessRefer)
+	rights := uint64(unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | accessMake | unix.LANDLOCK_ACCESS_FS_REFER)
 	if abi >= 3 {
-		rights |= accessTruncate
+		rights |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
-	attr := struct{ files, net, scoped uint64 }{files: rights}
-	size := unsafe.Sizeof(attr.files)
+	attr := unix.LandlockRulesetAttr{Access_fs: rights}
+	size := unsafe.Sizeof(attr.Access_fs) // A kernel refuses fields that it does not know.
 	if abi >= 6 {
-		attr.scoped = scopeSignal
+		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
 		size = unsafe.Sizeof(attr)
 	}
-	ruleset, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
+	ruleset, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return fmt.Errorf("create a Landlock ruleset: %w", errno)
 	}
@@ -170,10 +151,10 @@ func confine(abi int, closed string) error {
 		}
 		dir = filepath.Join(dir, name)
 	}
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
-		return fmt.Errorf("give up new privileges: %w", errno)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
 	}
-	if _, _, errno := syscall.RawSyscall(sysLandlockRestrictSelf, ruleset, 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
 		return fmt.Errorf("apply the Landlock ruleset: %w", errno)
 	}
 	return syscall.Close(int(ruleset))
@@ -200,7 +181,7 @@ func permitOthers(ruleset uintptr, rights uint64, dir, name string) error {
 }
 
 func permit(ruleset uintptr, rights uint64, path string, isDir bool) error {
-	fd, err := syscall.Open(path, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil // Gone, or closed to us anyway.
 	}
@@ -209,13 +190,10 @@ func permit(ruleset uintptr, rights uint64, path string, isDir bool) error {
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	if !isDir {
-		rights &= accessReadFile | accessWriteFile | accessTruncate
+		rights &= unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
-	rule := struct {
-		rights uint64
-		fd     int32
-	}{rights, int32(fd)}
-	_, _, errno := syscall.RawSyscall6(sysLandlockAddRule, ruleset, landlockRulePathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {
 		return errno
 	}

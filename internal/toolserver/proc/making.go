@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -17,8 +19,6 @@ const (
 	makingName = "motor-making"
 	// notExecuted is the flag of a process that has run no program since it was forked (PF_FORKNOEXEC).
 	notExecuted = 0x40
-
-	prSetName = 15
 )
 
 // nameThread names this thread, of up to 15 bytes.
@@ -27,10 +27,7 @@ func nameThread(name string) error {
 	if err != nil {
 		return err
 	}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(text)), 0); errno != 0 {
-		return errno
-	}
-	return nil
+	return unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(text)), 0, 0, 0)
 }
 
 // isMade reports whether a process is one that a supervisor is just making. Until it runs its program, such a process has the memory of the

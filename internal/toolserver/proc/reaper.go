@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -27,8 +29,6 @@ const (
 	reapPause = 5 * time.Millisecond
 	// maxOrphans is how many are collected at once.
 	maxOrphans = 1000
-
-	prSetChildSubreaper = 36
 )
 
 // Reaper owns the processes below this one.
@@ -68,9 +68,9 @@ func NewReaper(log *slog.Logger, self string, hold Confinement) (*Reaper, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		launch.close()
-		return nil, fmt.Errorf("become the parent of orphans: %w", errno)
+		return nil, fmt.Errorf("become the parent of orphans: %w", err)
 	}
 	r := &Reaper{
 		log:     log,
@@ -140,14 +140,14 @@ func (r *Reaper) collect() {
 // orphans behind it are collected at the next look, after the child was waited for.
 func (r *Reaper) collectOrphans() {
 	for range maxOrphans {
-		info, errno := waitID(anyChild, 0, syscall.WEXITED|syscall.WNOHANG)
+		info, errno := waitID(unix.P_ALL, 0, syscall.WEXITED|syscall.WNOHANG)
 		pid := int(info.pid)
 		_, own := r.own[pid]
 		switch {
 		case errno != 0 || pid == 0:
 			return
 		case !info.ended(): // It has made this process the one that traces it, and stands in the way of those behind it.
-			_, _ = waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG)
+			_, _ = waitID(unix.P_PID, pid, syscall.WSTOPPED|syscall.WNOHANG)
 		case own:
 			return
 		case pid == r.launch.pid(): // It is waited for only at the next start, and others may be behind it.

@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A supervisor is this program as the root of the processes that outlive the call that started them. It is the parent of orphans below it.
@@ -33,8 +35,6 @@ const (
 	stopGrace = 2 * time.Second
 	// killPause is the time between two looks at the remaining processes.
 	killPause = 5 * time.Millisecond
-
-	prSetPdeathsig = 1
 )
 
 // supervise runs the program and returns when everything below this process is gone. This goroutine is on the thread
@@ -69,9 +69,9 @@ func supervise(program []string) int {
 // makingName meanwhile; nothing below this process is collected before it has its own name again.
 func startBelow(program []string) (pid int, err error) {
 	// The signal is a second way to hear that the server is gone.
-	for option, value := range map[uintptr]uintptr{prSetChildSubreaper: 1, prSetPdeathsig: uintptr(syscall.SIGTERM)} {
-		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, option, value, 0); errno != 0 {
-			return 0, errno
+	for option, value := range map[int]uintptr{unix.PR_SET_CHILD_SUBREAPER: 1, unix.PR_SET_PDEATHSIG: uintptr(syscall.SIGTERM)} {
+		if err := unix.Prctl(option, value, 0, 0, 0); err != nil {
+			return 0, err
 		}
 	}
 	if err := closeMemory(); err != nil {
