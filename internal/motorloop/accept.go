@@ -48,7 +48,7 @@ const maxShownCommand = 1 << 10
 func (a Acceptance) shown() Acceptance {
 	a.Commands = slices.Clone(a.Commands)
 	for i, c := range a.Commands {
-		a.Commands[i].Command = cut(strings.ToValidUTF8(c.Command, "\uFFFD"), maxShownCommand, 2*maxShownCommand, "…")
+		a.Commands[i].Command = text.Cut(strings.ToValidUTF8(c.Command, "\uFFFD"), maxShownCommand, 2*maxShownCommand, "…")
 	}
 	a.Schemas = slices.Clone(a.Schemas)
 	for i, s := range a.Schemas {
@@ -72,7 +72,7 @@ func checksDue(cfg Config, turns []*Turn) bool {
 	if last.Checks || last.Closes {
 		return false
 	}
-	args := last.accepted()
+	args := accepted(last)
 	return args != nil && args.Status == toolapi.FinishSucceeded
 }
 
@@ -90,12 +90,12 @@ func checks(cfg Config, prior []*Turn) *Turn {
 }
 
 // passed reports whether all checks of a settled turn hold.
-func (t *Turn) passed() bool {
+func passed(t *Turn) bool {
 	return !slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r == nil || !r.OK })
 }
 
-// failed reports whether a check of a settled turn shows that a demand does not hold. A check whose end was not seen shows nothing.
-func (t *Turn) failed() bool {
+// refuted reports whether a check of a settled turn shows that a demand does not hold. A check whose end was not seen shows nothing.
+func refuted(t *Turn) bool {
 	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
 }
 
@@ -114,8 +114,8 @@ func checkedCommand(c Call) string {
 }
 
 // judgement returns the result of the finish call that the checks of a settled turn decide about, as the model sees it.
-func (t *Turn) judgement() *toolapi.Result {
-	if t.passed() {
+func judgement(t *Turn) *toolapi.Result {
+	if passed(t) {
 		return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}
 	}
 	var b strings.Builder
@@ -127,7 +127,7 @@ func (t *Turn) judgement() *toolapi.Result {
 		failed++
 		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), head(checkedCommand(c)), RenderResult(t.Results[i]))
 	}
-	if !t.failed() {
+	if !refuted(t) {
 		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. A call of finish makes them again.%s", failed, len(t.Calls), b.String()))
 	}
 	return refusal(CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
@@ -149,9 +149,9 @@ func judged(turns []*Turn) []*Turn {
 		if n < 0 || !t.Settled() {
 			continue
 		}
-		if i := list[n].acceptedCall(); i >= 0 {
+		if i := acceptedCall(list[n]); i >= 0 {
 			list[n] = cloneTurn(list[n])
-			list[n].Results[i] = t.judgement()
+			list[n].Results[i] = judgement(t)
 			// The notes of the turn that checks are shown with the turn that the model sees.
 			list[n].Notes = slices.Concat(list[n].Notes, t.Notes)
 		}
@@ -176,7 +176,7 @@ func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 	if times < maxRefusedFinishes {
 		return nil
 	}
-	f.Message = fmt.Sprintf("The model called finish %d times, and what must hold did not. Last: %s", times, cut(last.Output, maxSaid, 2*maxSaid, "…"))
+	f.Message = fmt.Sprintf("The model called finish %d times, and what must hold did not. Last: %s", times, text.Cut(last.Output, maxSaid, 2*maxSaid, "…"))
 	return f
 }
 
@@ -184,8 +184,8 @@ func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 func refusedFinishes(turns []*Turn) (times int, last *toolapi.Result) {
 	for _, t := range turns {
 		if t.Checks {
-			if t.Settled() && t.failed() {
-				times, last = times+1, t.judgement()
+			if t.Settled() && refuted(t) {
+				times, last = times+1, judgement(t)
 			}
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -52,13 +53,13 @@ func withReason(res *toolapi.Result, lead, reason string, share int) *toolapi.Re
 	if strings.TrimSpace(reason) == "" {
 		return res
 	}
-	res.Output = cut(res.Output+lead+reason, toolapi.MaxOutputBytes, share, outputCutMark)
+	res.Output = text.Cut(res.Output+lead+reason, toolapi.MaxOutputBytes, share, outputCutMark)
 	res.Provenance = toolapi.ProvenanceUser
 	return res
 }
 
 // approvalNote reports that a person approved the call, and their comment. The result is the call's own and cannot carry it.
-func (t *Turn) approvalNote(i int) string {
+func approvalNote(t *Turn, i int) string {
 	c := t.Calls[i]
 	if c.Tool == toolapi.ToolRequestApproval || i >= len(t.Results) || t.Results[i] == nil {
 		return ""

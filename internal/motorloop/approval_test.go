@@ -71,7 +71,7 @@ func TestApprovalIsNotedBesideItsCall(t *testing.T) {
 	for i, want := range []string{
 		"\n[the person approved this call and further ones like it]\n[the person approved this call, and says: once more]", "", "", "",
 	} {
-		if got := turn.approvalNote(i); got != want {
+		if got := approvalNote(turn, i); got != want {
 			t.Errorf("call %d: %q, want %q", i, got, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -92,7 +91,7 @@ func hintRequest(cfg Config, turns []*Turn, f *Failure) Request {
 		}
 	}
 	return aside(hintPrompt,
-		section("The task", cut(cfg.Task, hintTask, hintTask*maxEncoded, "…")),
+		section("The task", text.Cut(cfg.Task, hintTask, hintTask*maxEncoded, "…")),
 		section("How it failed", text.JSON(map[string]string{
 			"category": string(f.Category), "reason": f.Reason, "message": f.Message,
 		})),
@@ -166,7 +165,7 @@ func retell(turns []*Turn, before, budget int) []string {
 	share := min(max(budget/max(shares, 1), minRetold), maxRetold)
 	lines := make([]string, 0, len(turns))
 	for i, t := range turns {
-		retold := retoldTurn{Answer: before + i + 1, Said: cut(t.Content, share, share, "…")}
+		retold := retoldTurn{Answer: before + i + 1, Said: text.Cut(t.Content, share, share, "…")}
 		for n, c := range t.Calls {
 			retold.Calls = append(retold.Calls, retellCall(c, t.Results[n], share))
 		}
@@ -176,7 +175,7 @@ func retell(turns []*Turn, before, budget int) []string {
 }
 
 func retellCall(c Call, res *toolapi.Result, share int) retoldCall {
-	retold := retoldCall{Tool: c.Tool, Arguments: cut(c.Arguments, share, share, "…"), From: "tool"}
+	retold := retoldCall{Tool: c.Tool, Arguments: text.Cut(c.Arguments, share, share, "…"), From: "tool"}
 	if res == nil {
 		retold.Error = toolapi.CodeOutcomeUnknown
 		return retold
@@ -191,27 +190,9 @@ func retellCall(c Call, res *toolapi.Result, share int) retoldCall {
 	default:
 	}
 	retold.OK, retold.Error, retold.File = res.OK, res.ErrorCode, res.OutputFile
-	retold.Output = ends(res.Output, room)
+	retold.Output = text.Ends(res.Output, room)
 	if retold.Output != res.Output {
 		retold.Bytes, retold.File = len(res.Output), cmp.Or(res.OutputFile, res.KeptFile)
 	}
 	return retold
-}
-
-// ends returns a text without its middle if it has more than size bytes: a program's last output is as informative as its first.
-func ends(s string, size int) string {
-	const mark = " … "
-	if len(s) <= size && encodedLen(s) <= size {
-		return s
-	}
-	half := (size - len(mark)) / 2
-	begin := len(s)
-	for room := half; begin > 0; {
-		c, n := utf8.DecodeLastRuneInString(s[:begin])
-		if room -= max(n, encodedRune(c)); room < 0 {
-			break
-		}
-		begin -= n
-	}
-	return cut(s, half, half, "") + mark + s[begin:]
 }

@@ -5,29 +5,9 @@ package motorloop
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
-
-func TestEnds(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct{ in, want string }{
-		"short":       {"all of it", "all of it"},
-		"long":        {"begin" + strings.Repeat("-", 100) + "the end", "begin---- … --the end"},
-		"wide":        {strings.Repeat("漢", 40), "漢漢漢 … 漢漢漢"},
-		"six a byte":  {strings.Repeat("<", 40), "< … <"},
-		"just enough": {strings.Repeat("x", 24), strings.Repeat("x", 24)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := ends(tt.in, 24)
-			if got != tt.want || !utf8.ValidString(got) || encodedLen(got) > 24 {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
 
 // A request for a hint has the commands and the end of their output, where test programs report failures.
 func TestHintsSeeWhatCounts(t *testing.T) {

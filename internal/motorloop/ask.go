@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -181,7 +182,7 @@ func (r *run) answered(t *Turn, c *Call, a Ask) *toolapi.Result {
 	} else {
 		res.Output = howReplied(c, a.Answer)
 	}
-	res.Output = cut(res.Output+strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark)
+	res.Output = text.Cut(res.Output+strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark)
 	return res
 }
 

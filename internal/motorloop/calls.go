@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolalias"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -296,15 +297,15 @@ var errorCodePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 // to come from the user, whose error code is a sentence, or that is larger than requested.
 func cleanResult(res toolapi.Result, share int) *toolapi.Result {
 	data, notes := res.Parts()
-	if encodedLen(notes) > share/2 {
+	if text.EncodedLen(notes) > share/2 {
 		data, notes = res.Output, ""
 	}
 	room, encoded := toolapi.MaxOutputBytes, share
 	if notes != "" { // They begin with a new line.
-		room, encoded = room-len(notes)-1, encoded-encodedLen(notes)-2
+		room, encoded = room-len(notes)-1, encoded-text.EncodedLen(notes)-2
 	}
 	whole := strings.ToValidUTF8(data, "\uFFFD")
-	if output := cut(whole, room, encoded, outputCutMark); output != whole {
+	if output := text.Cut(whole, room, encoded, outputCutMark); output != whole {
 		res = *cutShort(&res)
 		whole = output
 	}
@@ -319,7 +320,7 @@ func cleanResult(res toolapi.Result, share int) *toolapi.Result {
 		res.ErrorCode = toolapi.CodeInternal
 	}
 	res.OutputFile = strings.ToValidUTF8(res.OutputFile, "\uFFFD")
-	if encodedLen(res.OutputFile) > maxOutputFile || strings.ContainsFunc(res.OutputFile, isControl) {
+	if text.EncodedLen(res.OutputFile) > maxOutputFile || strings.ContainsFunc(res.OutputFile, isControl) {
 		res.OutputFile = ""
 	}
 	res.DurationMs = min(max(res.DurationMs, 0), maxDurationMs)

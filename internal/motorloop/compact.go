@@ -106,7 +106,7 @@ func (r *run) summarize(ctx context.Context, through int32) (*Turn, error) {
 	if own {
 		t.Content = ownSummary(r.turns, through, r.cfg.maxSummary())
 	}
-	t.stamp(req, took)
+	stamp(t, req, took)
 	r.log.LogAttrs(ctx, slog.LevelInfo, "older turns were summed up",
 		slog.Int("step", int(t.Index)), slog.Int("through", int(through)), slog.Bool("byModel", !own),
 		slog.Int64("promptTokens", t.Usage.PromptTokens), slog.Int64("completionTokens", t.Usage.CompletionTokens),
@@ -151,9 +151,9 @@ func summaryText(a Answer, size int) string {
 	}
 	s := strings.TrimSpace(strings.ToValidUTF8(a.Content, "\uFFFD"))
 	if s != "" && a.Truncated {
-		return cut(s, size-len(summaryCutMark), 2*size, "") + summaryCutMark
+		return text.Cut(s, size-len(summaryCutMark), 2*size, "") + summaryCutMark
 	}
-	return cut(s, size, 2*size, summaryCutMark)
+	return text.Cut(s, size, 2*size, summaryCutMark)
 }
 
 // ownSummary sums up without a model: the previous summary, and the calls with their results.
@@ -161,7 +161,7 @@ func ownSummary(turns []*Turn, through int32, size int) string {
 	var b strings.Builder
 	before := lastSummary(turns)
 	if before != nil {
-		b.WriteString(cut(before.Content, size/2, size, summaryCutMark) + "\n")
+		b.WriteString(text.Cut(before.Content, size/2, size, summaryCutMark) + "\n")
 	}
 	b.WriteString(ownSummaryMark + "\n")
 	lines := retellSince(turns, before, through, size/2)
@@ -215,12 +215,12 @@ func saidIn(turns []*Turn, room int) []string {
 			}
 			answer := res.Output
 			if room -= len(answer); room < 0 {
-				answer = cut(answer, oldHead, oldHead*maxEncoded, "…")
+				answer = text.Cut(answer, oldHead, oldHead*maxEncoded, "…")
 			}
 			said = append(said, text.JSON(struct {
 				Asked    string `json:"asked"`
 				Answered string `json:"answered"`
-			}{cut(asked(t.Calls[i]), oldHead, oldHead*maxEncoded, "…"), answer}))
+			}{text.Cut(asked(t.Calls[i]), oldHead, oldHead*maxEncoded, "…"), answer}))
 		}
 	}
 	slices.Reverse(said)

@@ -158,7 +158,7 @@ func (r *run) unmet(ctx context.Context, c *Call, args toolapi.FinishArgs) (stri
 }
 
 // acceptedCall returns the index of a finish call of the turn that was accepted, -1 if there is none.
-func (t *Turn) acceptedCall() int {
+func acceptedCall(t *Turn) int {
 	for i, res := range t.Results {
 		if i < len(t.Calls) && t.Calls[i].Tool == toolapi.ToolFinish && res != nil && res.OK {
 			return i
@@ -168,8 +168,8 @@ func (t *Turn) acceptedCall() int {
 }
 
 // accepted returns the arguments of an accepted finish call of the turn, nil if there is none.
-func (t *Turn) accepted() *toolapi.FinishArgs {
-	i := t.acceptedCall()
+func accepted(t *Turn) *toolapi.FinishArgs {
+	i := acceptedCall(t)
 	if i < 0 {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (t *Turn) accepted() *toolapi.FinishArgs {
 // FinishedFiles returns the files of the finish call that ended the attempt, nil if none did.
 func FinishedFiles(turns []*Turn) []string {
 	for _, t := range slices.Backward(turns) {
-		if args := t.accepted(); args != nil {
+		if args := accepted(t); args != nil {
 			return args.Files
 		}
 	}
@@ -207,8 +207,8 @@ func finished(cfg Config, args *toolapi.FinishArgs) Outcome {
 }
 
 func incomplete(reason, what, summary string) Outcome {
-	return Outcome{Kind: Failed, Partial: cut(text.Printable(summary), maxPartial, maxPartial, "…"), Failure: &Failure{
-		Category: Incomplete, Reason: reason, Retryable: true, Message: fmt.Sprintf("%s, and says: %s", what, cut(summary, maxSaid, 2*maxSaid, "…")),
+	return Outcome{Kind: Failed, Partial: text.Cut(text.Printable(summary), maxPartial, maxPartial, "…"), Failure: &Failure{
+		Category: Incomplete, Reason: reason, Retryable: true, Message: fmt.Sprintf("%s, and says: %s", what, text.Cut(summary, maxSaid, 2*maxSaid, "…")),
 	}}
 }
 
@@ -220,7 +220,7 @@ func closing(prior []*Turn, out Outcome) *Turn {
 	answers := iterations(prior)
 	return &Turn{
 		Index: prior[len(prior)-1].Index + 1, Model: answers[len(answers)-1].Model,
-		Content: cut(out.Summary, maxContent, maxContent, contentCutMark), Value: out.Value, Closes: true,
+		Content: text.Cut(out.Summary, maxContent, maxContent, contentCutMark), Value: out.Value, Closes: true,
 	}
 }
 

@@ -29,23 +29,23 @@ func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
 	}
 	switch out.Failure.Reason {
 	case ReasonNotFinished:
-		out.Partial = cut(text.Printable(r.turns[len(r.turns)-1].Content), maxPartial, maxPartial, "…")
+		out.Partial = text.Cut(text.Printable(r.turns[len(r.turns)-1].Content), maxPartial, maxPartial, "…")
 	case ReasonAcceptanceFailed:
-		out.Partial = cut(text.Printable(lastClaim(r.turns)), maxPartial, maxPartial, "…")
+		out.Partial = text.Cut(text.Printable(lastClaim(r.turns)), maxPartial, maxPartial, "…")
 	}
 	if out.Failure.Reason == ReasonMaxIterations {
 		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)
 		if err != nil {
 			return Outcome{}, err
 		}
-		out.Partial = cut(text.Printable(said), maxPartial, maxPartial, "…")
+		out.Partial = text.Cut(text.Printable(said), maxPartial, maxPartial, "…")
 	}
 	if r.hintModel != nil && out.Failure.Category != ModelFailure {
 		said, err := r.askAside(ctx, &out, "hint", r.hintModel, hintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
 		if err != nil {
 			return Outcome{}, err
 		}
-		out.Hint = cut(strings.Join(strings.Fields(text.Printable(said)), " "), maxHint, maxHint, "…")
+		out.Hint = text.Cut(strings.Join(strings.Fields(text.Printable(said)), " "), maxHint, maxHint, "…")
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -151,10 +152,10 @@ func TestAsidesAreBoundedAndClean(t *testing.T) {
 	w.model.aside = func(string) Answer { return says(hostile) }
 	w.loop.HintModel = w.model
 	out := mustRun(t, w, nil)
-	if !strings.HasPrefix(out.Partial, "\uFFFD[2Jone\ntwo\uFFFD \uFFFD\uFFFD\tthree <b>") || encodedLen(out.Partial) > maxPartial {
+	if !strings.HasPrefix(out.Partial, "\uFFFD[2Jone\ntwo\uFFFD \uFFFD\uFFFD\tthree <b>") || text.EncodedLen(out.Partial) > maxPartial {
 		t.Errorf("%d bytes: %q", len(out.Partial), out.Partial)
 	}
-	if !strings.HasPrefix(out.Hint, "\uFFFD[2Jone two\uFFFD \uFFFD\uFFFD three <b>") || encodedLen(out.Hint) > maxHint || strings.Contains(out.Hint, "\n") {
+	if !strings.HasPrefix(out.Hint, "\uFFFD[2Jone two\uFFFD \uFFFD\uFFFD three <b>") || text.EncodedLen(out.Hint) > maxHint || strings.Contains(out.Hint, "\n") {
 		t.Errorf("%d bytes: %q", len(out.Hint), out.Hint)
 	}
 }

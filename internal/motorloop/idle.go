@@ -36,7 +36,7 @@ const (
 )
 
 // idle returns in which way a turn is idle.
-func (t *Turn) idle() idleKind {
+func idle(t *Turn) idleKind {
 	switch {
 	case len(t.Calls) > 0 || t.summary() || t.Closes:
 		return notIdle
@@ -135,13 +135,13 @@ func idleAnswers(_ Config, turns []*Turn) *Failure {
 		return nil
 	}
 	for _, t := range turns[n-maxIdle:] {
-		if t.idle() == notIdle {
+		if idle(t) == notIdle {
 			return nil
 		}
 	}
 	last := turns[n-1]
 	f := &Failure{Category: ModelFailure, Reason: ReasonNotFinished, Retryable: true}
-	switch last.idle() {
+	switch idle(last) {
 	case saidNothing, brokeOff:
 		f.Reason = ReasonEmptyAnswers
 		f.Message = fmt.Sprintf("The model %s gave %d answers in a row with neither a tool call nor a complete text. "+

@@ -27,14 +27,14 @@ func TestIdle(t *testing.T) {
 		`The package.json has {"name": "read", "version": "1.0"}.`:                             saidText,
 		`{"name": "left-pad", "arguments": {"n": 1}} is the record`:                            saidText,
 	} {
-		if got := (&Turn{Content: text}).idle(); got != want {
+		if got := idle(&Turn{Content: text}); got != want {
 			t.Errorf("%q is %d, want %d", text, got, want)
 		}
 	}
 	for name, turn := range map[string]*Turn{
 		"calls": {Content: "I will", Calls: []Call{{}}}, "summary": {Content: "x", Through: 1}, "end": {Content: "x", Closes: true},
 	} {
-		if got := turn.idle(); got != notIdle {
+		if got := idle(turn); got != notIdle {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
@@ -51,7 +51,7 @@ func TestIdleOfLongTexts(t *testing.T) {
 		"stops":     strings.Repeat(". ", maxContent/2),
 	} {
 		start := time.Now()
-		if got := (&Turn{Content: text}).idle(); got != saidText {
+		if got := idle(&Turn{Content: text}); got != saidText {
 			t.Errorf("%s: %d", name, got)
 		}
 		if took := time.Since(start); took > 2*time.Second {

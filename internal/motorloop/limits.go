@@ -5,7 +5,6 @@ package motorloop
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // bailout is how many turns in a row may consist of calls that cannot be carried out before the attempt ends.
@@ -22,7 +21,7 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 		return Outcome{Kind: Completed, Summary: turns[n-1].Content, Value: turns[n-1].Value}, true
 	}
 	if list := judged(turns); len(list) > 0 {
-		if args := list[len(list)-1].accepted(); args != nil {
+		if args := accepted(list[len(list)-1]); args != nil {
 			return finished(cfg, args), true
 		}
 	}
@@ -42,7 +41,7 @@ func (t *Turn) summary() bool { return t.Through > 0 }
 // iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
 func iterations(turns []*Turn) []*Turn {
 	turns = judged(turns)
-	if n := len(turns); n > 1 && turns[n-1].Closes && turns[n-2].accepted() != nil {
+	if n := len(turns); n > 1 && turns[n-1].Closes && accepted(turns[n-2]) != nil {
 		turns = turns[:n-1]
 	}
 	return slices.DeleteFunc(slices.Clone(turns), (*Turn).summary)
@@ -93,15 +92,4 @@ func maxIterations(cfg Config, turns []*Turn) *Failure {
 			"Raise the limit or split the task.", taken),
 		Retryable: true,
 	}
-}
-
-// head returns the beginning of a text in one line, for a message.
-func head(s string) string { return headOf(s, 200) }
-
-func headOf(s string, size int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= size {
-		return s
-	}
-	return cut(s, size, size, "…")
 }

@@ -213,7 +213,7 @@ func (r *run) ask(ctx context.Context) (*Turn, error) {
 		return nil, err
 	}
 	t := newTurn(r.cfg, r.turns, a)
-	t.stamp(req, took)
+	stamp(t, req, took)
 	r.log.LogAttrs(ctx, slog.LevelInfo, "model answered",
 		slog.Int("step", int(t.Index)), slog.String("model", t.Model), slog.Int("calls", len(t.Calls)),
 		slog.Int64("promptTokens", t.Usage.PromptTokens), slog.Int64("completionTokens", t.Usage.CompletionTokens),
@@ -246,7 +246,7 @@ func (r *run) complete(ctx context.Context, req Request) (Answer, time.Duration,
 }
 
 // stamp records in a turn which request it answers and how long that took.
-func (t *Turn) stamp(req Request, took time.Duration) {
+func stamp(t *Turn, req Request, took time.Duration) {
 	t.ModelDuration = took
 	t.PromptDigest = PromptDigest(req)
 	t.RequestDigest = RequestDigest(req)

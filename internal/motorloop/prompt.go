@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -168,7 +169,7 @@ func promptServers(servers []catalog.MCPServer) []promptServer {
 		}
 		slices.Sort(tools)
 		problem := strings.Join(strings.Fields(strings.ToValidUTF8(s.Problem, "\uFFFD")), " ")
-		list = append(list, promptServer{s.Name, strings.Join(tools, ", "), cut(problem, maxProblem, maxProblem, "…")})
+		list = append(list, promptServer{s.Name, strings.Join(tools, ", "), text.Cut(problem, maxProblem, maxProblem, "…")})
 	}
 	slices.SortFunc(list, func(a, b promptServer) int { return strings.Compare(a.Name, b.Name) })
 	return list

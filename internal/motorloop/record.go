@@ -5,9 +5,9 @@ package motorloop
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -53,12 +53,12 @@ const (
 func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 	t := &Turn{
 		Index:   int32(len(prior)) + 1,
-		Model:   cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
+		Model:   text.Cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
 		Content: recordedContent(a),
 		Usage:   sane(a.Usage),
 		Failed:  sane(a.Failed),
 	}
-	if cfg.TextEnds && len(a.Calls) == 0 && t.idle() == saidText {
+	if cfg.TextEnds && len(a.Calls) == 0 && idle(t) == saidText {
 		if t.Closes = !cfg.Accept.any(); !t.Closes {
 			a.Calls = []Call{finishOf(cfg, t.Content)}
 		}
@@ -94,7 +94,7 @@ func sane(u Usage) Usage {
 }
 
 func recordedContent(a Answer) string {
-	s := cut(strings.ToValidUTF8(a.Content, "\uFFFD"), maxContent, maxContent, contentCutMark)
+	s := text.Cut(strings.ToValidUTF8(a.Content, "\uFFFD"), maxContent, maxContent, contentCutMark)
 	if strings.TrimSpace(s) == "" {
 		s = ""
 	}
@@ -108,12 +108,12 @@ func recordedContent(a Answer) string {
 // for the turn. The mark makes them invalid JSON, so they stay refused after a restart.
 func recordedArguments(s string, made bool, room *int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	size := encodedLen(s)
+	size := text.EncodedLen(s)
 	if !made {
-		return cut(s, cutArguments, cutArguments, argumentsCutMark)
+		return text.Cut(s, cutArguments, cutArguments, argumentsCutMark)
 	}
 	if len(s) > toolapi.MaxArgumentsBytes || size > *room {
-		return cut(s, cutArguments, cutArguments, argumentsCutMark)
+		return text.Cut(s, cutArguments, cutArguments, argumentsCutMark)
 	}
 	*room -= size
 	return s
@@ -137,7 +137,7 @@ var modelIDPattern = regexp.MustCompile(`^[\x21-\x7e]{1,256}$`)
 // every call, or none, and refuse a conversation in which the owner of a result is ambiguous.
 func uniqueModelID(given, own string, taken map[string]bool) string {
 	id := given
-	if !modelIDPattern.MatchString(id) || encodedLen(id) > maxModelID {
+	if !modelIDPattern.MatchString(id) || text.EncodedLen(id) > maxModelID {
 		id = own
 	}
 	if taken[id] {
@@ -163,9 +163,9 @@ func (t *Turn) maxCalls() int {
 
 // outputShare is how much of the record the output of one call may take, encoded.
 func outputShare(t *Turn) int {
-	left := recordBudget - encodedLen(t.Content)
+	left := recordBudget - text.EncodedLen(t.Content)
 	for _, c := range t.Calls {
-		left -= encodedLen(c.Arguments) + callOverhead
+		left -= text.EncodedLen(c.Arguments) + callOverhead
 	}
 	return max(left/runnable(t), minOutputShare)
 }
@@ -181,46 +181,6 @@ func maxOutput(t *Turn, tool string) int {
 		limit = toolapi.MaxBashOutputBytes
 	}
 	return min(limit, maxTurnOutput/runnable(t), outputShare(t))
-}
-
-// cut shortens s to at most size bytes that take at most encoded bytes in JSON, whole characters only. A shortened
-// text ends with mark, which counts.
-func cut(s string, size, encoded int, mark string) string {
-	if len(s) <= size && encodedLen(s) <= encoded {
-		return s
-	}
-	size -= len(mark)
-	encoded -= encodedLen(mark)
-	end := 0
-	for i, c := range s {
-		n := utf8.RuneLen(c)
-		encoded -= encodedRune(c)
-		if i+n > size || encoded < 0 {
-			break
-		}
-		end = i + n
-	}
-	return s[:end] + mark
-}
-
-// encodedLen is how many bytes a valid string takes in JSON as encoding/json writes it, quotes not counted.
-func encodedLen(s string) int {
-	n := 0
-	for _, c := range s {
-		n += encodedRune(c)
-	}
-	return n
-}
-
-func encodedRune(c rune) int {
-	switch {
-	case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
-		return 2
-	case c < 0x20 || c == '<' || c == '>' || c == '&' || c == 0x2028 || c == 0x2029:
-		return 6
-	default:
-		return utf8.RuneLen(c)
-	}
 }
 
 func isControl(c rune) bool { return c < 0x20 || c == 0x7f }

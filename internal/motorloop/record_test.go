@@ -3,7 +3,6 @@
 package motorloop
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -12,38 +11,6 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
-
-func TestEncodedLen(t *testing.T) {
-	for c := range rune(0x3000) {
-		s := string(c) + "x"
-		b, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := encodedLen(s), len(b)-2; got < want {
-			t.Errorf("%q: %d, takes %d", s, got, want)
-		}
-	}
-}
-
-func TestCut(t *testing.T) {
-	cases := map[string]struct {
-		in            string
-		size, encoded int
-		want          string
-	}{
-		"fits":               {"abcdef", 6, 6, "abcdef"},
-		"size":               {"abcdefg", 6, 99, "abcd.."},
-		"whole characters":   {"abcäöü", 7, 99, "abcä.."},
-		"encoded":            {"ab<<<<<<", 99, 14, "ab<.."},
-		"nothing but a mark": {"äää", 3, 3, ".."},
-	}
-	for name, tc := range cases {
-		if got := cut(tc.in, tc.size, tc.encoded, ".."); got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
-	}
-}
 
 // For any model and tools, a turn fits in an object that etcd accepts.
 func TestTurnsAreBounded(t *testing.T) {

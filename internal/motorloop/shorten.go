@@ -30,7 +30,7 @@ func renderCut(c Call, res *toolapi.Result, head int) string {
 	}
 	short := *res
 	short.OutputFile, short.KeptFile = "", ""
-	short.SetParts(lines(cut(data, head, len(data)*maxEncoded, "")), "")
+	short.SetParts(lines(text.Cut(data, head, len(data)*maxEncoded, "")), "")
 	return RenderResult(&short) + "\n" + fmt.Sprintf("[shortened: these are the first %d of %d bytes. %s]",
 		len(short.Output), len(res.Output), restOf(c, res))
 }
@@ -70,25 +70,25 @@ func shortenArguments(raw string, head int) string {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(raw), &object) != nil || object == nil {
-		return cut(raw, head, len(raw)*maxEncoded, "…")
+		return text.Cut(raw, head, len(raw)*maxEncoded, "…")
 	}
 	short := map[string]any{}
 	each := max(head/max(len(object), 1), len("…"))
 	for name, value := range object {
-		var text string
+		var long string
 		switch {
 		case len(value) <= each:
 			short[name] = value
-		case json.Unmarshal(value, &text) == nil:
-			short[name] = cut(text, each, len(text)*maxEncoded, "…")
+		case json.Unmarshal(value, &long) == nil:
+			short[name] = text.Cut(long, each, len(long)*maxEncoded, "…")
 		default:
-			short[name] = cut(string(value), each, len(value)*maxEncoded, "…")
+			short[name] = text.Cut(string(value), each, len(value)*maxEncoded, "…")
 		}
 	}
 	if s := text.JSON(short); len(s) <= 2*head {
 		return s
 	}
-	return text.JSON(map[string]string{"shortened": cut(raw, head, len(raw)*maxEncoded, "…")})
+	return text.JSON(map[string]string{"shortened": text.Cut(raw, head, len(raw)*maxEncoded, "…")})
 }
 
 // cutContent cuts the model's text. The mark of a truncated answer must remain: the reminder to the model depends on it.
@@ -97,7 +97,7 @@ func cutContent(s string, head int) string {
 	if strings.HasSuffix(s, truncatedMark) {
 		mark = truncatedMark
 	}
-	return cut(s, head, len(s)*maxEncoded, mark)
+	return text.Cut(s, head, len(s)*maxEncoded, mark)
 }
 
 // cutShort returns a copy of a result whose output will be cut. The copy names the file with the whole output, if there is one.

@@ -61,7 +61,7 @@ func (r *run) skillProblems(ctx context.Context, c *Call, status toolapi.FinishS
 				strings.Join(elsewhere, ", "), toolapi.SkillsDir))
 		}
 	}
-	return cut(strings.Join(said, "\n"), maxSkillProblems, 2*maxSkillProblems, "…"), nil
+	return text.Cut(strings.Join(said, "\n"), maxSkillProblems, 2*maxSkillProblems, "…"), nil
 }
 
 // maxElsewhere is how many manifests outside of the folders for skills are named.

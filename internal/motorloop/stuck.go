@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -191,7 +192,13 @@ func (c *circle) repeatedToolFailure(turns []*Turn) *Failure {
 // shown names a call for a message.
 func (s step) shown() string {
 	const size = 150
-	return s.tool + " " + headOf(s.args, size)
+	return s.tool + " " + text.Line(s.args, size)
+}
+
+// head returns the beginning of a text in one line.
+func head(s string) string {
+	const size = 200
+	return text.Line(s, size)
 }
 
 // quoted returns the beginning of an output for a message.
@@ -214,8 +221,8 @@ func warnings(cfg Config, turns []*Turn) map[callAt]string {
 		}
 		for n := range t.Calls {
 			c.next(t, i, n)
-			if text := c.warning(cfg, n == len(t.Calls)-1); text != "" && c.atNewest(i, n) {
-				found[callAt{t.Index, n}] = text
+			if warning := c.warning(cfg, n == len(t.Calls)-1); warning != "" && c.atNewest(i, n) {
+				found[callAt{t.Index, n}] = warning
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -34,7 +35,7 @@ func (v *view) turnMessages(t *Turn) []Message {
 
 func (v *view) answerMessages(t *Turn) []Message {
 	said := Message{Role: RoleAssistant, Content: v.contentOf(t)}
-	if kind := t.idle(); kind != notIdle {
+	if kind := idle(t); kind != notIdle {
 		said.Content = cmp.Or(said.Content, emptyAnswerText)
 		return []Message{said, {Role: RoleUser, Content: kind.reminder()}}
 	}
@@ -46,7 +47,7 @@ func (v *view) answerMessages(t *Turn) []Message {
 			c.Arguments = shortenArguments(c.Arguments, head)
 			result += argumentsCutNote
 		}
-		if note := t.approvalNote(i); note != "" {
+		if note := approvalNote(t, i); note != "" {
 			result = strings.TrimSuffix(result, "\n") + note
 		}
 		if warning := v.warned[callAt{t.Index, i}]; warning != "" {
@@ -85,7 +86,7 @@ func replayableArguments(raw string) string {
 		return raw
 	}
 	const size = 1 << 10
-	b, err := json.Marshal(map[string]string{"not_a_json_object": cut(raw, size, size, "…")})
+	b, err := json.Marshal(map[string]string{"not_a_json_object": text.Cut(raw, size, size, "…")})
 	if err != nil {
 		return "{}"
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -83,7 +84,7 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 		said := strings.ToValidUTF8(cmp.Or(a.Reason, skippedText), "\uFFFD")
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
-			Output:     cut(said, toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Output:     text.Cut(said, toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}}, nil
 	}
@@ -95,13 +96,13 @@ const (
 )
 
 func unknownResult(n int) *toolapi.Result {
-	text := "The tool server ended while this call ran"
+	why := "The tool server ended while this call ran"
 	if n > 1 {
-		text += fmt.Sprintf(", each of the %d times that it was made", n)
+		why += fmt.Sprintf(", each of the %d times that it was made", n)
 	}
 	return &toolapi.Result{
 		ErrorCode: toolapi.CodeOutcomeUnknown,
-		Output: text + ". It may have done all of its work, a part, or nothing, and it is not made again by itself. " +
+		Output: why + ". It may have done all of its work, a part, or nothing, and it is not made again by itself. " +
 			"Look at what it changed before you decide whether to make it again.",
 		Provenance: toolapi.ProvenanceInternal,
 	}
