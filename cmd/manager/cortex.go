@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	cortexcontroller "motorcortex.dev/motorcortex/internal/controller/cortex"
 	"motorcortex.dev/motorcortex/internal/cortex"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/websearch"
 )
@@ -48,7 +48,7 @@ func probeModel(model newModel, own cortex.Endpoint) func(context.Context, corte
 			return false, &cortexcontroller.Unavailable{Reason: v1alpha1.ReasonModelNotConfigured, Message: "The model cannot be asked: " + err.Error() + "."}
 		}
 		listed, err := c.Probe(ctx)
-		if f, ok := errors.AsType[*motorloop.Failure](err); ok {
+		if f, ok := errors.AsType[*outcome.Failure](err); ok {
 			return false, &cortexcontroller.Unavailable{Reason: f.Reason, Message: f.Message}
 		}
 		return listed, err

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -98,7 +98,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Live:   mgr.GetAPIReader(),
 		Leases: leases,
 		Models: models,
-		NewModel: func(e cortex.Endpoint) (motorloop.Model, error) {
+		NewModel: func(e cortex.Endpoint) (chat.Model, error) {
 			c, err := model(e)
 			if err != nil {
 				// A nil pointer would be a model to the engine.

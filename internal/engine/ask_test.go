@@ -23,6 +23,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -91,11 +93,11 @@ func (w *askWorld) entries() *journal.Log {
 }
 
 // Complete answers with the call that asks, and then with a text that ends the run.
-func (w *askWorld) Complete(_ context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (w *askWorld) Complete(_ context.Context, r chat.Request) (chat.Answer, error) {
 	if len(r.Messages) > 2 {
-		return motorloop.Answer{Model: "m", Content: "done"}, nil
+		return chat.Answer{Model: "m", Content: "done"}, nil
 	}
-	c := motorloop.Call{ModelID: "m", Tool: toolapi.ToolBash, Arguments: `{"command":"pay"}`}
+	c := turn.Call{ModelID: "m", Tool: toolapi.ToolBash, Arguments: `{"command":"pay"}`}
 	switch w.kind {
 	case v1alpha1.InputQuestion:
 		c.Tool, c.Arguments = toolapi.ToolAskUser, `{"question":"Which?","default":"blue"}`
@@ -103,7 +105,7 @@ func (w *askWorld) Complete(_ context.Context, r motorloop.Request) (motorloop.A
 		c.Tool, c.Arguments = toolapi.ToolRequestDomain, askedDomain
 	case v1alpha1.InputApproval, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
 	}
-	return motorloop.Answer{Model: "m", Calls: []motorloop.Call{c}}, nil
+	return chat.Answer{Model: "m", Calls: []turn.Call{c}}, nil
 }
 
 const askedDomain = `{"domain":"example.org","reason":"why"}`
@@ -124,7 +126,7 @@ func (w *askWorld) loop() {
 	l := &motorloop.Loop{
 		Config: motorloop.Config{
 			Attempt: 1,
-			Task:    "t", Tools: []string{toolapi.ToolBash}, RequestDomain: true, TextEnds: true, MaxIterations: 5, OnUnknown: motorloop.UnknownPerson,
+			Task:    "t", Tools: []string{toolapi.ToolBash}, RequestDomain: true, TextEnds: true, MaxIterations: 5, OnUnknown: turn.UnknownPerson,
 		},
 		Model: w, Tools: w, Journal: entries, Now: func() time.Time { return w.now },
 		Domains: &attempt.DomainPolicy{Run: w.run},

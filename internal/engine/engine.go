@@ -30,7 +30,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
@@ -67,7 +67,7 @@ type Engine struct {
 	// Artifacts stores the artifacts that are too large for objects; if it is nil, they are not stored.
 	Artifacts runenv.Bucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
-	NewModel func(cortex.Endpoint) (motorloop.Model, error)
+	NewModel func(cortex.Endpoint) (chat.Model, error)
 	// Recorder emits Events about the missing dependencies of a run; none if it is nil.
 	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.

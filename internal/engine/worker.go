@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -155,7 +156,7 @@ func (e *Engine) tellOfMissing(l *worker, run *v1alpha1.MotorRun, err error) {
 // note decides from the end of the loop when it is started again.
 func (e *Engine) note(l *worker, waitingFor *attempt.Waiting, err error, log *slog.Logger) {
 	l.memory.Note(err)
-	o, away := errors.AsType[*motorloop.Outage](err)
+	o, away := errors.AsType[*chat.Outage](err)
 	l.away = away
 	switch {
 	case away:

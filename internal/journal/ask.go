@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // asks returns the recorded asks plus those that the turn adds: further asks, and outcomes of asks that have none. Another loop may have recorded
 // the same ask, or its response, before; the earlier record counts.
-func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk {
+func asks(recorded []v1alpha1.StepAsk, found []turn.Ask) []v1alpha1.StepAsk {
 	all := slices.Clone(recorded)
 	for _, a := range found {
 		i := slices.IndexFunc(all, func(r v1alpha1.StepAsk) bool { return r.ID == a.ID })
@@ -34,11 +34,11 @@ func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk
 }
 
 // AskOf returns an ask of a step as the loop knows it.
-func AskOf(a *v1alpha1.StepAsk) motorloop.Ask {
-	return motorloop.Ask{
-		ID: a.ID, Kind: motorloop.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: string(a.Domain),
-		AskedAt: a.AskTime.Time, ExpiresAt: a.ExpirationTime.Time, ClosedAt: a.CloseTime.Time, OnTimeout: motorloop.OnTimeout(a.OnTimeout),
-		Outcome: motorloop.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason,
+func AskOf(a *v1alpha1.StepAsk) turn.Ask {
+	return turn.Ask{
+		ID: a.ID, Kind: turn.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: string(a.Domain),
+		AskedAt: a.AskTime.Time, ExpiresAt: a.ExpirationTime.Time, ClosedAt: a.CloseTime.Time, OnTimeout: turn.OnTimeout(a.OnTimeout),
+		Outcome: turn.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason,
 	}
 }
 

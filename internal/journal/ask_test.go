@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -31,10 +31,10 @@ func TestAsks(t *testing.T) {
 		}
 		return a
 	}
-	found := func(outcome motorloop.AskOutcome) motorloop.Ask {
-		a := motorloop.Ask{
-			ID: "q", Kind: motorloop.AskApproval, Execution: "c0", CallID: "c0", Digest: "sha256:0", AskedAt: noon.Add(time.Minute), ExpiresAt: noon.Add(time.Hour),
-			OnTimeout: motorloop.OnTimeoutDeny, Outcome: outcome,
+	found := func(outcome turn.AskOutcome) turn.Ask {
+		a := turn.Ask{
+			ID: "q", Kind: turn.AskApproval, Execution: "c0", CallID: "c0", Digest: "sha256:0", AskedAt: noon.Add(time.Minute), ExpiresAt: noon.Add(time.Hour),
+			OnTimeout: turn.OnTimeoutDeny, Outcome: outcome,
 		}
 		if outcome != "" {
 			a.Decision, a.By, a.Reason, a.ClosedAt = "Deny", "second", "because", noon.Add(2*time.Minute)
@@ -47,16 +47,16 @@ func TestAsks(t *testing.T) {
 	asked.AskTime = metav1.NewTime(noon.Add(time.Minute))
 	for name, tt := range map[string]struct {
 		recorded []v1alpha1.StepAsk
-		found    []motorloop.Ask
+		found    []turn.Ask
 		want     []v1alpha1.StepAsk
 	}{
 		"nothing":             {nil, nil, nil},
-		"an ask":              {nil, []motorloop.Ask{found("")}, []v1alpha1.StepAsk{asked}},
-		"is recorded already": {[]v1alpha1.StepAsk{recorded("")}, []motorloop.Ask{found("")}, []v1alpha1.StepAsk{recorded("")}},
-		"gets its outcome":    {[]v1alpha1.StepAsk{recorded("")}, []motorloop.Ask{found(motorloop.AskDenied)}, []v1alpha1.StepAsk{late}},
-		"has its outcome":     {[]v1alpha1.StepAsk{recorded(v1alpha1.AskExpired)}, []motorloop.Ask{found(motorloop.AskApproved)}, []v1alpha1.StepAsk{recorded(v1alpha1.AskExpired)}},
+		"an ask":              {nil, []turn.Ask{found("")}, []v1alpha1.StepAsk{asked}},
+		"is recorded already": {[]v1alpha1.StepAsk{recorded("")}, []turn.Ask{found("")}, []v1alpha1.StepAsk{recorded("")}},
+		"gets its outcome":    {[]v1alpha1.StepAsk{recorded("")}, []turn.Ask{found(turn.AskDenied)}, []v1alpha1.StepAsk{late}},
+		"has its outcome":     {[]v1alpha1.StepAsk{recorded(v1alpha1.AskExpired)}, []turn.Ask{found(turn.AskApproved)}, []v1alpha1.StepAsk{recorded(v1alpha1.AskExpired)}},
 		"stays":               {[]v1alpha1.StepAsk{recorded(v1alpha1.AskApproved)}, nil, []v1alpha1.StepAsk{recorded(v1alpha1.AskApproved)}},
-		"is not taken back":   {[]v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}, []motorloop.Ask{found("")}, []v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}},
+		"is not taken back":   {[]v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}, []turn.Ask{found("")}, []v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}},
 	} {
 		before := slices.Clone(tt.recorded)
 		if diff := cmp.Diff(tt.want, asks(tt.recorded, tt.found)); diff != "" {
@@ -84,11 +84,11 @@ func TestTimesOfPeople(t *testing.T) {
 		closed("3", "c1", v1alpha1.InputQuestion, 10*time.Second, 40*time.Second),
 		closed("4", "c2", v1alpha1.InputDomainRequest, 41*time.Second, 0),
 	}}}
-	turn := &motorloop.Turn{
-		Calls:   []motorloop.Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolAskUser}, {ID: "c2", Tool: toolapi.ToolRequestDomain}},
+	step := &turn.Turn{
+		Calls:   []turn.Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolAskUser}, {ID: "c2", Tool: toolapi.ToolRequestDomain}},
 		Results: []*toolapi.Result{{OK: true, DurationMs: 250}, {OK: true}, nil},
 	}
-	settle(s, turn)
+	settle(s, step)
 	got := s.Status.Results
 	if len(got) != 2 || got[0].DurationMilliseconds != 250 || got[0].WaitedMilliseconds != 7000 || got[1].DurationMilliseconds != 30_000 || got[1].WaitedMilliseconds != 0 || s.Status.ToolMilliseconds != 250 {
 		t.Errorf("results %+v, tools took %d ms", got, s.Status.ToolMilliseconds)
@@ -98,17 +98,17 @@ func TestTimesOfPeople(t *testing.T) {
 // A loop that takes over reads an ask as the loop before it recorded it, with every field. The answer alone stands in the spec.
 func TestAskIsReadAsItWasRecorded(t *testing.T) {
 	t.Parallel()
-	a := motorloop.Ask{
-		ID: "q", Kind: motorloop.AskApproval, CallID: "c0", Execution: "c0-r1", Digest: "sha256:0", Rule: "rule", Domain: "example.org",
-		AskedAt: noon, ExpiresAt: noon.Add(time.Hour), ClosedAt: noon.Add(time.Minute), OnTimeout: motorloop.OnTimeoutDeny,
-		Outcome: motorloop.AskApproved, Decision: "ApproveRun", By: "anna", Reason: "because",
+	a := turn.Ask{
+		ID: "q", Kind: turn.AskApproval, CallID: "c0", Execution: "c0-r1", Digest: "sha256:0", Rule: "rule", Domain: "example.org",
+		AskedAt: noon, ExpiresAt: noon.Add(time.Hour), ClosedAt: noon.Add(time.Minute), OnTimeout: turn.OnTimeoutDeny,
+		Outcome: turn.AskApproved, Decision: "ApproveRun", By: "anna", Reason: "because",
 	}
 	for v, i := reflect.ValueOf(a), 0; i < v.NumField(); i++ {
 		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Answer" {
 			t.Errorf("the ask has no %s", name)
 		}
 	}
-	recorded := asks(nil, []motorloop.Ask{a})
+	recorded := asks(nil, []turn.Ask{a})
 	if diff := cmp.Diff(a, AskOf(&recorded[0])); diff != "" {
 		t.Errorf("-recorded +read:\n%s", diff)
 	}

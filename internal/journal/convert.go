@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -15,7 +16,7 @@ import (
 // summaryTools is the value of a summary in the field in which a turn names the tools that were called, for printing.
 const summaryTools = "(summary)"
 
-func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
+func turnSpec(t *turn.Turn) v1alpha1.MotorStepSpec {
 	spec := v1alpha1.MotorStepSpec{
 		Type:              v1alpha1.StepTurn,
 		Model:             text.CutBytes(t.Model, 256),
@@ -49,7 +50,7 @@ const (
 	maxPartial = 64 << 10
 )
 
-func endSpec(f *motorloop.Failure, extra motorloop.Outcome) v1alpha1.MotorStepSpec {
+func endSpec(f *outcome.Failure, extra outcome.Outcome) v1alpha1.MotorStepSpec {
 	return v1alpha1.MotorStepSpec{
 		Type:              v1alpha1.StepEnd,
 		Content:           text.CutBytes(extra.Partial, maxPartial),
@@ -62,15 +63,15 @@ func endSpec(f *motorloop.Failure, extra motorloop.Outcome) v1alpha1.MotorStepSp
 	}
 }
 
-func usageSpec(u motorloop.Usage) v1alpha1.Usage {
+func usageSpec(u turn.Usage) v1alpha1.Usage {
 	return v1alpha1.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.CachedTokens,
 		TotalTokens: u.PromptTokens + u.CompletionTokens, Estimated: u.Estimated,
 	}
 }
 
-func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
-	t := &motorloop.Turn{
+func turnOf(s *v1alpha1.MotorStep) *turn.Turn {
+	t := &turn.Turn{
 		Index:   s.Spec.Index,
 		Through: s.Spec.Through,
 		Model:   s.Spec.Model,
@@ -78,11 +79,11 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 		Closes:  s.Spec.Final,
 		Value:   s.Spec.Value,
 		Checks:  s.Spec.Checks,
-		Usage: motorloop.Usage{
+		Usage: turn.Usage{
 			PromptTokens: s.Spec.Usage.PromptTokens, CompletionTokens: s.Spec.Usage.CompletionTokens, CachedTokens: s.Spec.Usage.CachedTokens,
 			Estimated: s.Spec.Usage.Estimated,
 		},
-		Failed: motorloop.Usage{
+		Failed: turn.Usage{
 			PromptTokens: s.Spec.FailedUsage.PromptTokens, CompletionTokens: s.Spec.FailedUsage.CompletionTokens,
 			CachedTokens: s.Spec.FailedUsage.CachedTokens, Estimated: s.Spec.FailedUsage.Estimated,
 		},
@@ -92,14 +93,14 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 		Results:       make([]*toolapi.Result, len(s.Spec.ToolCalls)),
 	}
 	for _, c := range s.Spec.ToolCalls {
-		t.Calls = append(t.Calls, motorloop.Call{ID: c.ID, ModelID: c.ModelID, Tool: c.Tool, Arguments: c.Arguments})
+		t.Calls = append(t.Calls, turn.Call{ID: c.ID, ModelID: c.ModelID, Tool: c.Tool, Arguments: c.Arguments})
 	}
 	adoptStatus(t, s)
 	return t
 }
 
 // adoptStatus copies into the turn the results, asks, and executions of unknown outcome of its step.
-func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
+func adoptStatus(t *turn.Turn, s *v1alpha1.MotorStep) {
 	for i, c := range t.Calls {
 		for j := range s.Status.Results {
 			if r := &s.Status.Results[j]; r.CallID == c.ID {
@@ -110,9 +111,9 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 			}
 		}
 	}
-	t.Left = motorloop.Left{}
+	t.Left = turn.Left{}
 	if l := s.Status.Left; l != nil {
-		t.Left = motorloop.Left{Time: time.Duration(l.Seconds) * time.Second, Tokens: l.Tokens}
+		t.Left = turn.Left{Time: time.Duration(l.Seconds) * time.Second, Tokens: l.Tokens}
 	}
 	t.Asks = nil
 	for i := range s.Status.Asks {
@@ -120,8 +121,8 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	}
 	t.Unknown = nil
 	for _, u := range s.Status.Unknown {
-		t.Unknown = append(t.Unknown, motorloop.Unknown{
-			Execution: u.Execution, CallID: u.CallID, FoundAt: u.DetectionTime.Time, Policy: motorloop.UnknownPolicy(u.Policy),
+		t.Unknown = append(t.Unknown, turn.Unknown{
+			Execution: u.Execution, CallID: u.CallID, FoundAt: u.DetectionTime.Time, Policy: turn.UnknownPolicy(u.Policy),
 		})
 	}
 }

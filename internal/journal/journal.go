@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -61,7 +62,7 @@ type Log struct {
 
 // Load reads the journal of an attempt of the run. The reader must not be a cache: a step that it misses would be done twice. Load returns
 // motorloop.ErrStale if a later claim has written in the journal, or a later attempt has begun: then another worker carries the run on. A
-// *motorloop.Failure means that the attempt cannot be carried on; the Log that is returned with it is usable for End only.
+// *outcome.Failure means that the attempt cannot be carried on; the Log that is returned with it is usable for End only.
 func Load(
 	ctx context.Context, c client.Client, reader client.Reader, run *v1alpha1.MotorRun, attempt int32, claim Claim, now func() time.Time,
 ) (*Log, error) {
@@ -170,8 +171,8 @@ func (l *Log) Sandbox() v1alpha1.StepSandbox { return l.sandbox }
 func (l *Log) UseSandbox(s v1alpha1.StepSandbox) { l.sandbox = s }
 
 // Turns returns the turns of the attempt so far, oldest first.
-func (l *Log) Turns() []*motorloop.Turn {
-	turns := make([]*motorloop.Turn, 0, len(l.steps))
+func (l *Log) Turns() []*turn.Turn {
+	turns := make([]*turn.Turn, 0, len(l.steps))
 	for i := range l.steps {
 		if l.steps[i].Spec.Type != v1alpha1.StepEnd {
 			t := turnOf(&l.steps[i])

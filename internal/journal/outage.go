@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -21,7 +21,7 @@ const maxOutageMessage = 1024
 
 // Away records that the model is unavailable for the next step of the attempt, and returns the step of the outage. A further call records the new
 // state. It writes only if the reason is another one, or the try cost tokens.
-func (l *Log) Away(ctx context.Context, o *motorloop.Outage, deadlineSeconds int32) (*v1alpha1.MotorStep, error) {
+func (l *Log) Away(ctx context.Context, o *chat.Outage, deadlineSeconds int32) (*v1alpha1.MotorStep, error) {
 	said := v1alpha1.ModelOutage{
 		DeadlineSeconds: deadlineSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct,
 	}

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // The tokens of a try count once, also when the answer to their write gets lost.
@@ -39,7 +40,7 @@ func TestOutageCostsCountOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &motorloop.Outage{Reason: "ModelUnavailable", Message: "503", Usage: motorloop.Usage{PromptTokens: 7, CompletionTokens: 2, Estimated: true}}
+	o := &chat.Outage{Reason: "ModelUnavailable", Message: "503", Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 2, Estimated: true}}
 	s, err := l.Away(t.Context(), o, 3600)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestAnOutageIsOneStep(t *testing.T) {
 	t.Parallel()
 	l, c := stored(t)
 	l.run.Namespace, l.run.Name, l.run.UID = "ns", "run", "uid"
-	away := func(o motorloop.Outage) *v1alpha1.MotorStep {
+	away := func(o chat.Outage) *v1alpha1.MotorStep {
 		t.Helper()
 		s, err := l.Away(t.Context(), &o, 3600)
 		if err != nil {
@@ -66,18 +67,18 @@ func TestAnOutageIsOneStep(t *testing.T) {
 		}
 		return &found
 	}
-	cost := motorloop.Usage{PromptTokens: 7, CompletionTokens: 2}
-	first := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "503", Usage: cost})
-	again := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "503", Usage: cost})
+	cost := turn.Usage{PromptTokens: 7, CompletionTokens: 2}
+	first := away(chat.Outage{Reason: "ModelUnavailable", Message: "503", Usage: cost})
+	again := away(chat.Outage{Reason: "ModelUnavailable", Message: "503", Usage: cost})
 	if u := again.Status.FailedUsage; again.Name != first.Name || u.PromptTokens != 14 || u.CompletionTokens != 4 || u.TotalTokens != 18 || again.Status.Outage != nil {
 		t.Errorf("after a second try of the same reason: %s %+v", again.Name, again.Status)
 	}
-	act := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "gone", MustAct: true})
+	act := away(chat.Outage{Reason: "ModelUnavailable", Message: "gone", MustAct: true})
 	if o := act.Status.Outage; act.Name != first.Name || o == nil || !o.MustAct || act.Status.FailedUsage.TotalTokens != 18 {
 		t.Errorf("when somebody must act: %s %+v", act.Name, act.Status)
 	}
 	l.steps = append(l.steps, storedStep(v1alpha1.MotorStepStatus{}))
-	next := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "503"})
+	next := away(chat.Outage{Reason: "ModelUnavailable", Message: "503"})
 	if next.Name == first.Name || next.Spec.Index != 2 || next.Status.FailedUsage.TotalTokens != 0 {
 		t.Errorf("of the next answer: %s %+v", next.Name, next.Status)
 	}

@@ -12,13 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // settle writes the outcome of the turn's calls into the step's status, the results in the order of the calls.
-func settle(s *v1alpha1.MotorStep, t *motorloop.Turn) {
+func settle(s *v1alpha1.MotorStep, t *turn.Turn) {
 	recorded := map[string]v1alpha1.ToolResult{}
 	for _, r := range s.Status.Results {
 		recorded[r.CallID] = r
@@ -58,8 +58,8 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn) {
 }
 
 // leftSpec returns the remaining budget in the form of a step, nil if nothing is known.
-func leftSpec(l motorloop.Left) *v1alpha1.StepLeft {
-	if l == (motorloop.Left{}) {
+func leftSpec(l turn.Left) *v1alpha1.StepLeft {
+	if l == (turn.Left{}) {
 		return nil
 	}
 	return &v1alpha1.StepLeft{Seconds: int32(min(l.Time/time.Second, math.MaxInt32)), Tokens: l.Tokens}
@@ -75,7 +75,7 @@ func openPhase(st v1alpha1.MotorStepStatus, callID string) v1alpha1.StepPhase {
 
 // unknown returns the recorded executions, followed by those that the turn adds. Another loop may have found the same execution; the time at which
 // it was found first decides how long a person may take.
-func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []v1alpha1.UnknownExecution {
+func unknown(recorded []v1alpha1.UnknownExecution, found []turn.Unknown) []v1alpha1.UnknownExecution {
 	all := slices.Clone(recorded)
 	for _, u := range found {
 		if !slices.ContainsFunc(all, func(r v1alpha1.UnknownExecution) bool { return r.Execution == u.Execution }) {
@@ -87,7 +87,7 @@ func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []
 	return all
 }
 
-func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
+func resultSpec(c turn.Call, r *toolapi.Result) v1alpha1.ToolResult {
 	res := v1alpha1.ToolResult{
 		CallID: c.ID, OK: r.OK, Output: text.CutBytes(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: text.CutBytes(r.ErrorCode, 64),
 		Retryable: r.Retryable, Provenance: string(r.Provenance), DurationMilliseconds: r.DurationMs,

@@ -9,26 +9,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // The remaining budget that the model was told stays, even if another loop settles the step again.
 func TestWhatIsLeftIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	s, turn := &v1alpha1.MotorStep{}, &motorloop.Turn{}
-	settle(s, turn)
+	s, step := &v1alpha1.MotorStep{}, &turn.Turn{}
+	settle(s, step)
 	if s.Status.Left != nil {
 		t.Errorf("nothing is known, recorded: %+v", s.Status.Left)
 	}
-	turn.Left = motorloop.Left{Time: 90*time.Second + 1, Tokens: 7}
-	settle(s, turn)
-	turn.Left = motorloop.Left{Time: time.Second, Tokens: 1}
-	settle(s, turn)
+	step.Left = turn.Left{Time: 90*time.Second + 1, Tokens: 7}
+	settle(s, step)
+	step.Left = turn.Left{Time: time.Second, Tokens: 1}
+	settle(s, step)
 	if d := cmp.Diff(&v1alpha1.StepLeft{Seconds: 90, Tokens: 7}, s.Status.Left); d != "" {
 		t.Error(d)
 	}
-	adoptStatus(turn, s)
-	if want := (motorloop.Left{Time: 90 * time.Second, Tokens: 7}); turn.Left != want {
-		t.Errorf("read again: %+v", turn.Left)
+	adoptStatus(step, s)
+	if want := (turn.Left{Time: 90 * time.Second, Tokens: 7}); step.Left != want {
+		t.Errorf("read again: %+v", step.Left)
 	}
 }

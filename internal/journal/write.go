@@ -15,12 +15,14 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // Append creates the step of a turn. It is safe to repeat after an error: a step that this claim wrote for the same
 // request counts as written. It fails with motorloop.ErrStale if a later claim wrote the step, and with ErrMovedOn if
 // an earlier one did.
-func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
+func (l *Log) Append(ctx context.Context, t *turn.Turn) error {
 	s := l.newStep(t.Index, turnSpec(t))
 	if err := l.create(ctx, s); err != nil || s.Spec.Type != v1alpha1.StepSummary {
 		return err
@@ -31,7 +33,7 @@ func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
 
 // End records that the attempt ended without success, and the other outcome: the partial result, the hint, and the usage of the model calls for
 // them.
-func (l *Log) End(ctx context.Context, f *motorloop.Failure, extra motorloop.Outcome) error {
+func (l *Log) End(ctx context.Context, f *outcome.Failure, extra outcome.Outcome) error {
 	return l.create(ctx, l.newStep(l.next(), endSpec(f, extra)))
 }
 
@@ -88,7 +90,7 @@ func (l *Log) adopt(ctx context.Context, s *v1alpha1.MotorStep) error {
 
 // Settle writes the outcome of the turn's calls so far into its step: results, and executions of unknown outcome. Outcomes that are recorded
 // already stay, and Settle copies them into the turn.
-func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
+func (l *Log) Settle(ctx context.Context, t *turn.Turn) error {
 	if int(t.Index) > len(l.steps) {
 		return fmt.Errorf("step %d was never appended", t.Index)
 	}
@@ -185,9 +187,9 @@ func refused(s *v1alpha1.MotorStep, err error) error {
 		"Check that the CustomResourceDefinitions are those of the manager's version.", s.Name, err)
 }
 
-func internalError(format string, args ...any) *motorloop.Failure {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError, Message: fmt.Sprintf(format, args...),
+func internalError(format string, args ...any) *outcome.Failure {
+	return &outcome.Failure{
+		Category: outcome.InfraFailure, Reason: outcome.ReasonInternalError, Message: fmt.Sprintf(format, args...),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // A step names its attempt, its index, and the claim under which it was written.
@@ -19,7 +20,7 @@ func TestStepNamesItsClaim(t *testing.T) {
 	l, _ := stored(t)
 	l.run.Namespace, l.run.Name, l.run.UID = "ns", "run", "uid"
 	l.attempt, l.claim, l.sandbox = 2, Claim{Epoch: 7, Worker: "worker-1"}, v1alpha1.StepSandbox{PodUID: "pod"}
-	if err := l.Append(t.Context(), &motorloop.Turn{Index: 1, Content: "it"}); err != nil {
+	if err := l.Append(t.Context(), &turn.Turn{Index: 1, Content: "it"}); err != nil {
 		t.Fatal(err)
 	}
 	s := l.Steps()[0]
@@ -48,12 +49,12 @@ func TestStepOfAnother(t *testing.T) {
 		l, c := stored(t)
 		l.run.Namespace, l.run.Name, l.run.UID = "ns", "run", "uid"
 		l.attempt, l.claim = 1, Claim{Epoch: 7, Worker: "worker-1"}
-		there := l.newStep(1, turnSpec(&motorloop.Turn{Index: 1, Content: tt.content}))
+		there := l.newStep(1, turnSpec(&turn.Turn{Index: 1, Content: tt.content}))
 		there.Spec.Epoch, there.OwnerReferences[0].UID = tt.epoch, tt.owner
 		if err := c.Create(t.Context(), there); err != nil {
 			t.Fatal(err)
 		}
-		err := l.Append(t.Context(), &motorloop.Turn{Index: 1, Content: "it"})
+		err := l.Append(t.Context(), &turn.Turn{Index: 1, Content: "it"})
 		if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || (len(l.Steps()) == 1) != (tt.want == nil) {
 			t.Errorf("%s: %v, %d steps", name, err, len(l.Steps()))
 		}

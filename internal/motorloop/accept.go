@@ -11,6 +11,8 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/schemabound"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -64,7 +66,7 @@ func (a Acceptance) shown() Acceptance {
 const checkOutput = 2 << 10
 
 // checksDue reports whether the last turn has an accepted finish call and the commands must run now.
-func checksDue(cfg Config, turns []*Turn) bool {
+func checksDue(cfg Config, turns []*turn.Turn) bool {
 	if len(turns) == 0 || len(cfg.Accept.Commands) == 0 {
 		return false
 	}
@@ -77,11 +79,11 @@ func checksDue(cfg Config, turns []*Turn) bool {
 }
 
 // checks is the turn that runs the commands.
-func checks(cfg Config, prior []*Turn) *Turn {
-	t := &Turn{Index: prior[len(prior)-1].Index + 1, Checks: true}
+func checks(cfg Config, prior []*turn.Turn) *turn.Turn {
+	t := &turn.Turn{Index: prior[len(prior)-1].Index + 1, Checks: true}
 	for i, c := range cfg.Accept.Commands {
-		id := CallID(cfg.Attempt, t.Index, i)
-		t.Calls = append(t.Calls, Call{
+		id := turn.CallID(cfg.Attempt, t.Index, i)
+		t.Calls = append(t.Calls, turn.Call{
 			ID: id, ModelID: id, Tool: toolapi.ToolBash, Arguments: text.JSON(toolapi.BashArgs{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds}),
 		})
 	}
@@ -90,12 +92,12 @@ func checks(cfg Config, prior []*Turn) *Turn {
 }
 
 // passed reports whether all checks of a settled turn hold.
-func passed(t *Turn) bool {
+func passed(t *turn.Turn) bool {
 	return !slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r == nil || !r.OK })
 }
 
 // refuted reports whether a check of a settled turn shows that a demand does not hold. A check whose end was not seen shows nothing.
-func refuted(t *Turn) bool {
+func refuted(t *turn.Turn) bool {
 	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
 }
 
@@ -105,7 +107,7 @@ func isRefusedCheck(res *toolapi.Result) bool {
 }
 
 // checkedCommand is the command of a check.
-func checkedCommand(c Call) string {
+func checkedCommand(c turn.Call) string {
 	var args toolapi.BashArgs
 	if json.Unmarshal([]byte(c.Arguments), &args) != nil {
 		return c.Arguments
@@ -114,7 +116,7 @@ func checkedCommand(c Call) string {
 }
 
 // judgement returns the result of the finish call that the checks of a settled turn decide about, as the model sees it.
-func judgement(t *Turn) *toolapi.Result {
+func judgement(t *turn.Turn) *toolapi.Result {
 	if passed(t) {
 		return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}
 	}
@@ -135,11 +137,11 @@ func judgement(t *Turn) *toolapi.Result {
 
 // judged returns the turns with the result of each finish call as the model sees it. It omits the turns that check:
 // their findings are the result of the finish call before them.
-func judged(turns []*Turn) []*Turn {
-	if !slices.ContainsFunc(turns, func(t *Turn) bool { return t.Checks }) {
+func judged(turns []*turn.Turn) []*turn.Turn {
+	if !slices.ContainsFunc(turns, func(t *turn.Turn) bool { return t.Checks }) {
 		return turns
 	}
-	var list []*Turn
+	var list []*turn.Turn
 	for _, t := range turns {
 		if !t.Checks {
 			list = append(list, t)
@@ -150,7 +152,7 @@ func judged(turns []*Turn) []*Turn {
 			continue
 		}
 		if i := acceptedCall(list[n]); i >= 0 {
-			list[n] = cloneTurn(list[n])
+			list[n] = turn.Clone(list[n])
 			list[n].Results[i] = judgement(t)
 			// The notes of the turn that checks are shown with the turn that the model sees.
 			list[n].Notes = slices.Concat(list[n].Notes, t.Notes)
@@ -160,8 +162,8 @@ func judged(turns []*Turn) []*Turn {
 }
 
 // acceptanceFailed finds that the model repeatedly claimed a success that does not hold, or that a check may not be made.
-func acceptanceFailed(_ Config, turns []*Turn) *Failure {
-	f := &Failure{Category: Incomplete, Reason: ReasonAcceptanceFailed, Retryable: true}
+func acceptanceFailed(_ Config, turns []*turn.Turn) *outcome.Failure {
+	f := &outcome.Failure{Category: outcome.Incomplete, Reason: outcome.ReasonAcceptanceFailed, Retryable: true}
 	for _, t := range turns {
 		if !t.Checks || !t.Settled() {
 			continue
@@ -181,7 +183,7 @@ func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 }
 
 // refusedFinishes counts the finish calls that were refused because a demand does not hold, and returns the last such refusal.
-func refusedFinishes(turns []*Turn) (times int, last *toolapi.Result) {
+func refusedFinishes(turns []*turn.Turn) (times int, last *toolapi.Result) {
 	for _, t := range turns {
 		if t.Checks {
 			if t.Settled() && refuted(t) {
@@ -199,7 +201,7 @@ func refusedFinishes(turns []*Turn) (times int, last *toolapi.Result) {
 }
 
 // lastClaim returns the summary of the last finish call, "" if there is no readable one.
-func lastClaim(turns []*Turn) string {
+func lastClaim(turns []*turn.Turn) string {
 	for _, t := range slices.Backward(turns) {
 		for _, c := range slices.Backward(t.Calls) {
 			if c.Tool != toolapi.ToolFinish {

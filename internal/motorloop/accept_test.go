@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -50,7 +53,7 @@ func checkedWorkspace(passesFrom int) func(toolapi.Call) toolapi.Result {
 	}
 }
 
-func finishWith(summary, value string) Call {
+func finishWith(summary, value string) turn.Call {
 	arguments, err := json.Marshal(toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: summary, Value: json.RawMessage(value)})
 	if err != nil {
 		panic(err)
@@ -69,53 +72,53 @@ func TestAcceptance(t *testing.T) {
 	for name, tt := range map[string]struct {
 		accept     Acceptance
 		passesFrom int
-		answers    []Answer
+		answers    []chat.Answer
 		textEnds   bool
 		// want is the kind of the outcome or the reason of its failure, says a part of its text, value its value.
 		want, says, value string
 		// codes are those of all results, told the last message to the model.
 		codes, told string
 	}{
-		"passes": {accept: Acceptance{Commands: tested}, answers: []Answer{done}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"passes": {accept: Acceptance{Commands: tested}, answers: []chat.Answer{done}, want: "Completed", says: "Done.", codes: "ok ok"},
 		"passes the second time": {
-			accept: Acceptance{Commands: tested}, passesFrom: 2, answers: []Answer{done, says("", bash("mend")), done}, want: "Completed", says: "Done.",
+			accept: Acceptance{Commands: tested}, passesFrom: 2, answers: []chat.Answer{done, says("", bash("mend")), done}, want: "Completed", says: "Done.",
 			codes: "ok exit_2 ok ok ok", told: "error not_accepted: 1 of 1 checks failed. Mend the cause, and call finish again.\n[check 1 of 1] make test\nexit status 2\nrun 1: 1 failed",
 		},
 		"never passes": {
-			accept: Acceptance{Commands: tested}, passesFrom: 9, answers: []Answer{done, done, done}, want: ReasonAcceptanceFailed,
+			accept: Acceptance{Commands: tested}, passesFrom: 9, answers: []chat.Answer{done, done, done}, want: outcome.ReasonAcceptanceFailed,
 			says: "The model called finish 3 times, and what must hold did not. Last: 1 of 1 checks failed.", codes: "ok exit_2 ok exit_2 ok exit_2",
 		},
 		"hangs": {
-			accept: Acceptance{Commands: append(slices.Clone(tested), AcceptCommand{Command: "flaky", TimeoutSeconds: 5})}, answers: []Answer{done, says("", finish(part, "It hangs."))},
-			want: ReasonPartial, says: "It hangs.", codes: "ok ok timeout ok", told: "1 of 2 checks failed. Mend the cause, and call finish again.\n[check 2 of 2] flaky",
+			accept: Acceptance{Commands: append(slices.Clone(tested), AcceptCommand{Command: "flaky", TimeoutSeconds: 5})}, answers: []chat.Answer{done, says("", finish(part, "It hangs."))},
+			want: outcome.ReasonPartial, says: "It hangs.", codes: "ok ok timeout ok", told: "1 of 2 checks failed. Mend the cause, and call finish again.\n[check 2 of 2] flaky",
 		},
-		"partly is not held to it":  {accept: Acceptance{Commands: tested, Files: []string{"a"}, Schemas: []string{countSchema}}, passesFrom: 9, answers: []Answer{says("", finish(part, "Half."))}, want: ReasonPartial, says: "Half.", codes: "ok"},
-		"a file":                    {accept: Acceptance{Files: []string{"given.txt"}}, answers: []Answer{done}, want: "Completed", says: "Done.", codes: "ok"},
-		"a file that is not there":  {accept: Acceptance{Files: []string{"given.txt", "a"}}, answers: []Answer{done, says("", write("a")), done}, want: "Completed", says: "Done.", codes: "not_accepted ok ok", told: `the task demands these files, and they are not in the workspace: "a".`},
-		"a pattern":                 {accept: Acceptance{Files: []string{"artifacts/*.csv"}}, answers: []Answer{done, says("", write("artifacts/a.csv"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "not_accepted ok ok"},
-		"a claim of the summary":    {answers: []Answer{says("", finish(ok, "It is in `artifacts/report.md`.")), says("", finish(ok, "It is here: 4."))}, want: "Completed", says: "It is here: 4.", codes: "not_accepted ok", told: `these are not in the workspace: "artifacts/report.md"`},
-		"a claim of what is not":    {answers: []Answer{says("", finish(part, "There is no artifacts/report.md."))}, want: ReasonPartial, says: "There is no", codes: "ok"},
-		"a value":                   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `{"count": 3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "ok"},
-		"no value":                  {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{done, says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the argument "value" is missing`},
-		"another value":             {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `{"count":"three"}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema: the property "count" does not fit its schema (integer): it is the string "three"`},
-		"a value of another kind":   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `3`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema (object): it is the number 3`},
-		"a value without a schema":  {answers: []Answer{says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", codes: "ok"},
-		"a key twice":               {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `{"count":3,"count":4}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `has the key "count" twice`},
-		"a large value as text":     {accept: Acceptance{Schemas: []string{`{"type":"string"}`}}, textEnds: true, answers: slices.Repeat([]Answer{says(`"` + strings.Repeat("a", 9000) + `"`)}, 3), want: ReasonAcceptanceFailed, says: `"value" is missing`, codes: "not_accepted not_accepted not_accepted"},
-		"two schemas":               {accept: Acceptance{Schemas: []string{countSchema, `{"properties":{"count":{"minimum":5}}}`}}, answers: []Answer{says("", finishWith("3", `{"count":3}`)), says("", finishWith("5", `{"count":5}`))}, want: "Completed", says: "5", value: `{"count":5}`, codes: "not_accepted ok"},
-		"a schema that is hostile":  {accept: Acceptance{Schemas: []string{`{"$ref":"#"}`}}, answers: []Answer{says("", finishWith("3", `3`)), says("", finish(part, "Cannot."))}, want: ReasonPartial, says: "Cannot.", codes: "not_accepted ok", told: "the value cannot be held to its schema"},
-		"of the last answer":        {accept: Acceptance{Commands: tested}, answers: slices.Repeat([]Answer{says("", bash("work"))}, 0), want: ReasonMaxIterations},
-		"text that ends":            {accept: Acceptance{Commands: tested}, passesFrom: 2, textEnds: true, answers: []Answer{says("It is 4."), says("", bash("mend")), says("It is 5.")}, want: "Completed", says: "It is 5.", codes: "ok exit_2 ok ok ok"},
-		"text that is JSON":         {accept: Acceptance{Schemas: []string{countSchema}}, textEnds: true, answers: []Answer{says("It is 4."), says(` {"count": 4} `)}, want: "Completed", says: `{"count": 4}`, value: `{"count":4}`, codes: "not_accepted ok"},
-		"different ends that lie":   {accept: Acceptance{Commands: tested, Files: []string{"a"}}, passesFrom: 9, answers: []Answer{done, says("", write("a"), finish(ok, "Done.")), done}, want: ReasonAcceptanceFailed, says: "3 times", codes: "not_accepted ok ok exit_2 ok exit_2"},
-		"mended in the same answer": {accept: Acceptance{Commands: tested}, answers: []Answer{says("", bash("make test"), finish(ok, "Done."))}, passesFrom: 1, want: "Completed", says: "Done.", codes: "ok ok ok"},
+		"partly is not held to it":  {accept: Acceptance{Commands: tested, Files: []string{"a"}, Schemas: []string{countSchema}}, passesFrom: 9, answers: []chat.Answer{says("", finish(part, "Half."))}, want: outcome.ReasonPartial, says: "Half.", codes: "ok"},
+		"a file":                    {accept: Acceptance{Files: []string{"given.txt"}}, answers: []chat.Answer{done}, want: "Completed", says: "Done.", codes: "ok"},
+		"a file that is not there":  {accept: Acceptance{Files: []string{"given.txt", "a"}}, answers: []chat.Answer{done, says("", write("a")), done}, want: "Completed", says: "Done.", codes: "not_accepted ok ok", told: `the task demands these files, and they are not in the workspace: "a".`},
+		"a pattern":                 {accept: Acceptance{Files: []string{"artifacts/*.csv"}}, answers: []chat.Answer{done, says("", write("artifacts/a.csv"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "not_accepted ok ok"},
+		"a claim of the summary":    {answers: []chat.Answer{says("", finish(ok, "It is in `artifacts/report.md`.")), says("", finish(ok, "It is here: 4."))}, want: "Completed", says: "It is here: 4.", codes: "not_accepted ok", told: `these are not in the workspace: "artifacts/report.md"`},
+		"a claim of what is not":    {answers: []chat.Answer{says("", finish(part, "There is no artifacts/report.md."))}, want: outcome.ReasonPartial, says: "There is no", codes: "ok"},
+		"a value":                   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count": 3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "ok"},
+		"no value":                  {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{done, says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the argument "value" is missing`},
+		"another value":             {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count":"three"}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema: the property "count" does not fit its schema (integer): it is the string "three"`},
+		"a value of another kind":   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `3`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema (object): it is the number 3`},
+		"a value without a schema":  {answers: []chat.Answer{says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", codes: "ok"},
+		"a key twice":               {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count":3,"count":4}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `has the key "count" twice`},
+		"a large value as text":     {accept: Acceptance{Schemas: []string{`{"type":"string"}`}}, textEnds: true, answers: slices.Repeat([]chat.Answer{says(`"` + strings.Repeat("a", 9000) + `"`)}, 3), want: outcome.ReasonAcceptanceFailed, says: `"value" is missing`, codes: "not_accepted not_accepted not_accepted"},
+		"two schemas":               {accept: Acceptance{Schemas: []string{countSchema, `{"properties":{"count":{"minimum":5}}}`}}, answers: []chat.Answer{says("", finishWith("3", `{"count":3}`)), says("", finishWith("5", `{"count":5}`))}, want: "Completed", says: "5", value: `{"count":5}`, codes: "not_accepted ok"},
+		"a schema that is hostile":  {accept: Acceptance{Schemas: []string{`{"$ref":"#"}`}}, answers: []chat.Answer{says("", finishWith("3", `3`)), says("", finish(part, "Cannot."))}, want: outcome.ReasonPartial, says: "Cannot.", codes: "not_accepted ok", told: "the value cannot be held to its schema"},
+		"of the last answer":        {accept: Acceptance{Commands: tested}, answers: slices.Repeat([]chat.Answer{says("", bash("work"))}, 0), want: outcome.ReasonMaxIterations},
+		"text that ends":            {accept: Acceptance{Commands: tested}, passesFrom: 2, textEnds: true, answers: []chat.Answer{says("It is 4."), says("", bash("mend")), says("It is 5.")}, want: "Completed", says: "It is 5.", codes: "ok exit_2 ok ok ok"},
+		"text that is JSON":         {accept: Acceptance{Schemas: []string{countSchema}}, textEnds: true, answers: []chat.Answer{says("It is 4."), says(` {"count": 4} `)}, want: "Completed", says: `{"count": 4}`, value: `{"count":4}`, codes: "not_accepted ok"},
+		"different ends that lie":   {accept: Acceptance{Commands: tested, Files: []string{"a"}}, passesFrom: 9, answers: []chat.Answer{done, says("", write("a"), finish(ok, "Done.")), done}, want: outcome.ReasonAcceptanceFailed, says: "3 times", codes: "not_accepted ok ok exit_2 ok exit_2"},
+		"mended in the same answer": {accept: Acceptance{Commands: tested}, answers: []chat.Answer{says("", bash("make test"), finish(ok, "Done."))}, passesFrom: 1, want: "Completed", says: "Done.", codes: "ok ok ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := Config{Accept: tt.accept, TextEnds: tt.textEnds}
 			if name == "of the last answer" {
 				// A finish call in the last allowed answer is checked all the same.
-				cfg.MaxIterations, tt.answers, tt.want, tt.says, tt.codes = 1, []Answer{done}, "Completed", "Done.", "ok ok"
+				cfg.MaxIterations, tt.answers, tt.want, tt.says, tt.codes = 1, []chat.Answer{done}, "Completed", "Done.", "ok ok"
 			}
 			if !tt.accept.any() {
 				cfg.Tools = granted(tt.answers)
@@ -173,11 +176,11 @@ func TestChecksSurvive(t *testing.T) {
 				}
 				w.setFault(noFault)
 				out := mustRun(t, w, nil)
-				if out.Kind != Completed || out.Summary != "Done." || len(w.journal.stored) != 3 || len(w.sandbox.executed) != 3 {
+				if out.Kind != outcome.Completed || out.Summary != "Done." || len(w.journal.stored) != 3 || len(w.sandbox.executed) != 3 {
 					t.Errorf("got %+v, %d turns, %v", out, len(w.journal.stored), w.sandbox.executedIDs())
 				}
-				if turn := decode(w.journal.stored[1]); !turn.Checks || turn.Calls[0].ID != "a1-s2-c0" || w.sandbox.requests["a1-s2-c0"].MaxOutputBytes != checkOutput {
-					t.Errorf("the checks are %+v, asked with %+v", turn, w.sandbox.requests["a1-s2-c0"])
+				if step := decode(w.journal.stored[1]); !step.Checks || step.Calls[0].ID != "a1-s2-c0" || w.sandbox.requests["a1-s2-c0"].MaxOutputBytes != checkOutput {
+					t.Errorf("the checks are %+v, asked with %+v", step, w.sandbox.requests["a1-s2-c0"])
 				}
 			})
 		}
@@ -199,7 +202,7 @@ func TestCheckThatIsEndedFromOutside(t *testing.T) {
 				}
 				return behave(c)
 			}, done, done, done, done, done)
-			if out := mustRun(t, w, nil); out.Kind != Completed {
+			if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 				t.Errorf("got %+v", out)
 			}
 			if lost == 2 {
@@ -231,7 +234,7 @@ func TestApprovalOfACheckIsForOnce(t *testing.T) {
 	w.mustAsk(t, nil, "a1-s2-c0", "a1-s2-c0-r1")
 	p.said["a1-s2-c0-r1"] = "Deny"
 	out := mustRun(t, w, nil)
-	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) != 1 {
+	if out.Failure == nil || out.Failure.Reason != outcome.ReasonAcceptanceFailed || len(w.sandbox.executed) != 1 {
 		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
 	}
 }
@@ -240,15 +243,15 @@ func TestApprovalOfACheckIsForOnce(t *testing.T) {
 func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		onUnknown UnknownPolicy
+		onUnknown turn.UnknownPolicy
 		answer    string
-		kind      OutcomeKind
+		kind      outcome.Kind
 		executed  []string
 	}{
-		"retry": {UnknownPerson, "Retry", Completed, []string{"a1-s2-c0", "a1-s2-c0-r1"}},
-		"done":  {UnknownPerson, "Done", Completed, []string{"a1-s2-c0"}},
-		"skip":  {UnknownPerson, "Skip", Failed, []string{"a1-s2-c0"}},
-		"model": {UnknownModel, "", Completed, []string{"a1-s2-c0", "a1-s4-c0"}},
+		"retry": {turn.UnknownPerson, "Retry", outcome.Completed, []string{"a1-s2-c0", "a1-s2-c0-r1"}},
+		"done":  {turn.UnknownPerson, "Done", outcome.Completed, []string{"a1-s2-c0"}},
+		"skip":  {turn.UnknownPerson, "Skip", outcome.Failed, []string{"a1-s2-c0"}},
+		"model": {turn.UnknownModel, "", outcome.Completed, []string{"a1-s2-c0", "a1-s4-c0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -283,7 +286,7 @@ func TestChecksEndWithADenial(t *testing.T) {
 	w.mustAsk(t, nil, "a1-s2-c0", "a1-s2-c0")
 	p.said["a1-s2-c0"] = "Deny"
 	out := mustRun(t, w, nil)
-	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) > 0 || len(w.journal.load()[1].Asks) != 1 {
+	if out.Failure == nil || out.Failure.Reason != outcome.ReasonAcceptanceFailed || len(w.sandbox.executed) > 0 || len(w.journal.load()[1].Asks) != 1 {
 		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
 	}
 }
@@ -291,9 +294,9 @@ func TestChecksEndWithADenial(t *testing.T) {
 // Notes about background programs during checks are shown with the finish call.
 func TestNotesOfChecksAreTold(t *testing.T) {
 	t.Parallel()
-	finishing := &Turn{Index: 1, Calls: []Call{{ID: "a1-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
-	checking := &Turn{Index: 2, Checks: true, Calls: []Call{{ID: "a1-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
-	msgs := Transcript(Config{Task: "t"}, []*Turn{finishing, checking})
+	finishing := &turn.Turn{Index: 1, Calls: []turn.Call{{ID: "a1-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
+	checking := &turn.Turn{Index: 2, Checks: true, Calls: []turn.Call{{ID: "a1-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
+	msgs := Transcript(Config{Task: "t"}, []*turn.Turn{finishing, checking})
 	if last := msgs[len(msgs)-1]; !strings.HasSuffix(last.Content, "[background: lost]") || finishing.Notes != nil || !finishing.Results[0].OK {
 		t.Errorf("the model is told %q", last.Content)
 	}
@@ -302,7 +305,7 @@ func TestNotesOfChecksAreTold(t *testing.T) {
 // A check needs approval like any other call, and one that is not approved ends the attempt: its result cannot be known then.
 func TestChecksNeedApproval(t *testing.T) {
 	t.Parallel()
-	for outcome, want := range map[AskOutcome]string{AskApproved: "Completed", AskDenied: ReasonAcceptanceFailed, AskExpired: ReasonAcceptanceFailed} {
+	for outcome, want := range map[turn.AskOutcome]string{turn.AskApproved: "Completed", turn.AskDenied: outcome.ReasonAcceptanceFailed, turn.AskExpired: outcome.ReasonAcceptanceFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
 			w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}, {Command: "make test"}}}}, checkedWorkspace(1), says("Done."))
@@ -311,7 +314,7 @@ func TestChecksNeedApproval(t *testing.T) {
 			if len(w.sandbox.executed) > 0 {
 				t.Errorf("executed before anybody decided: %v", w.sandbox.executedIDs())
 			}
-			p.said[id], p.over[id] = map[AskOutcome]string{AskApproved: "Approve", AskDenied: "Deny"}[outcome], outcome == AskExpired
+			p.said[id], p.over[id] = map[turn.AskOutcome]string{turn.AskApproved: "Approve", turn.AskDenied: "Deny"}[outcome], outcome == turn.AskExpired
 			out := mustRun(t, w, nil)
 			got := string(out.Kind)
 			if out.Failure != nil {

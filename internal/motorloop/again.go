@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -19,7 +20,7 @@ func onlyReads(tool string) bool { return toolapi.OnlyReads(tool) || tool == too
 // onceMore repeats a read-only call once if its failure may pass. The model would do the same, at the price of an answer. The second result
 // counts, unless its end was not seen.
 func (r *run) onceMore(
-	ctx context.Context, c *Call, first *toolapi.Result, repeat func() (*toolapi.Result, error),
+	ctx context.Context, c *turn.Call, first *toolapi.Result, repeat func() (*toolapi.Result, error),
 ) (*toolapi.Result, error) {
 	if first == nil || first.OK || !first.Retryable || !onlyReads(c.Tool) {
 		return first, nil

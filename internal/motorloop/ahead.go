@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -21,14 +22,9 @@ type early struct {
 	err    error
 }
 
-// onlyCallsThatRead reports whether all calls only read the workspace.
-func onlyCallsThatRead(calls []Call) bool {
-	return !slices.ContainsFunc(calls, func(c Call) bool { return !toolapi.OnlyReads(c.Tool) })
-}
-
 // readAhead starts the leading open calls of a turn that only read. Calls after one that does more may depend on it.
 // The returned function waits until all of them have ended.
-func (r *run) readAhead(ctx context.Context, t *Turn) (wait func()) {
+func (r *run) readAhead(ctx context.Context, t *turn.Turn) (wait func()) {
 	reads := r.readsAhead(t)
 	if len(reads) < 2 || r.gate.wait(ctx) != nil {
 		return func() {}
@@ -65,11 +61,11 @@ func callEarly(ctx context.Context, tools Tools, c toolapi.Call, ended chan<- ea
 }
 
 // readsAhead returns the calls that can be made ahead: no decision about them is pending.
-func (r *run) readsAhead(t *Turn) []*Call {
+func (r *run) readsAhead(t *turn.Turn) []*turn.Call {
 	if t.Checks || r.cfg.SettleEach {
 		return nil
 	}
-	var reads []*Call
+	var reads []*turn.Call
 	for i := range t.Calls {
 		c := &t.Calls[i]
 		if t.Results[i] != nil {
@@ -78,8 +74,8 @@ func (r *run) readsAhead(t *Turn) []*Call {
 		if !toolapi.OnlyReads(c.Tool) {
 			break
 		}
-		_, asked := t.ask(AskApproval, c.ID)
-		known := slices.ContainsFunc(t.Unknown, func(u Unknown) bool { return u.CallID == c.ID })
+		_, asked := t.Ask(turn.AskApproval, c.ID)
+		known := slices.ContainsFunc(t.Unknown, func(u turn.Unknown) bool { return u.CallID == c.ID })
 		if asked || known || r.refuse(i) != nil || r.policy != nil && (r.policy.Refuse(*c) != nil || r.policy.NeedsApproval(*c)) {
 			continue
 		}

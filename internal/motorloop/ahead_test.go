@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -43,8 +45,8 @@ func (m *meetingTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result
 	return toolapi.Result{OK: true, Output: "of " + c.ID}, nil
 }
 
-func reads(n int) []Call {
-	var calls []Call
+func reads(n int) []turn.Call {
+	var calls []turn.Call
 	for i := range n {
 		calls = append(calls, call(toolapi.ToolRead, fmt.Sprintf(`{"path":"f%d"}`, i)))
 	}
@@ -60,11 +62,11 @@ func TestReadsAreMadeSideBySide(t *testing.T) {
 	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(n)...), says("done"))
 	m := &meetingTools{met: make(chan struct{}), want: n}
 	w.loop.Tools = m
-	if out, err := w.loop.Run(ctx, nil); err != nil || out.Kind != Completed {
+	if out, err := w.loop.Run(ctx, nil); err != nil || out.Kind != outcome.Completed {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	for i, res := range w.journal.load()[0].Results {
-		if want := "of " + CallID(1, 1, i); res == nil || res.Output != want {
+		if want := "of " + turn.CallID(1, 1, i); res == nil || res.Output != want {
 			t.Errorf("call %d: %+v, want %s", i, res, want)
 		}
 	}
@@ -77,7 +79,7 @@ func TestReadsAhead(t *testing.T) {
 	t.Parallel()
 	read, write := reads(1)[0], write("a")
 	for name, tt := range map[string]struct {
-		calls []Call
+		calls []turn.Call
 		cfg   Config
 		// most is how many calls of the answer are made.
 		most int
@@ -87,16 +89,16 @@ func TestReadsAhead(t *testing.T) {
 		"as many as there may be": {calls: reads(toolapi.MaxReads), most: toolapi.MaxReads},
 		"one more":                {calls: reads(toolapi.MaxReads + 1), most: toolapi.MaxReads},
 		"with one that writes":    {calls: append(reads(10), write), most: toolapi.MaxCalls},
-		"before one that writes":  {calls: []Call{read, read, write, read}, most: 4, first: 2},
-		"after one that writes":   {calls: []Call{write, read, read}, most: 3},
-		"each recorded":           {calls: []Call{read, read}, cfg: Config{SettleEach: true}, most: 2},
-		"with a bad one":          {calls: []Call{read, call(toolapi.ToolRead, `{}`), read}, most: 2},
+		"before one that writes":  {calls: []turn.Call{read, read, write, read}, most: 4, first: 2},
+		"after one that writes":   {calls: []turn.Call{write, read, read}, most: 3},
+		"each recorded":           {calls: []turn.Call{read, read}, cfg: Config{SettleEach: true}, most: 2},
+		"with a bad one":          {calls: []turn.Call{read, call(toolapi.ToolRead, `{}`), read}, most: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.cfg.Tools = []string{"read", "write"}
 			w := newWorld(t, tt.cfg, nil, says("", tt.calls...), says("done"))
-			if out := mustRun(t, w, nil); out.Kind != Completed {
+			if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 				t.Fatalf("%+v", out)
 			}
 			made := w.sandbox.executedIDs()
@@ -118,7 +120,7 @@ func TestReadsAheadWaitForApproval(t *testing.T) {
 		says("", reads(1)[0], call(toolapi.ToolRead, `{"path":"gated"}`), call(toolapi.ToolRead, `{"path":"b"}`)), says("done"))
 	w.loop.Policy = &fakePolicy{journal: w.journal, fakePerson: w.person}
 	out := mustRun(t, w, nil)
-	if out.Kind != Awaiting || slices.Contains(w.sandbox.executedIDs(), "a1-s1-c1") {
+	if out.Kind != outcome.Awaiting || slices.Contains(w.sandbox.executedIDs(), "a1-s1-c1") {
 		t.Errorf("%+v, made: %v", out, w.sandbox.executedIDs())
 	}
 }
@@ -127,7 +129,7 @@ func TestReadsAheadWaitForApproval(t *testing.T) {
 func TestReadsAheadEndWithTheSandbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(4)...))
-	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost}
+	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost}
 	w.loop.Tools = toolsFunc(func(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
 		if c.ID == "a1-s1-c0" {
 			return toolapi.Result{}, lost
@@ -145,7 +147,7 @@ func TestReadsAheadEndWithTheSandbox(t *testing.T) {
 // the loop has recovered it.
 func TestReadsAheadPanic(t *testing.T) {
 	t.Parallel()
-	for name, calls := range map[string][]Call{"alone": reads(1), "two": reads(2), "after one that succeeds": reads(3)} {
+	for name, calls := range map[string][]turn.Call{"alone": reads(1), "two": reads(2), "after one that succeeds": reads(3)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", calls...))
@@ -155,7 +157,7 @@ func TestReadsAheadPanic(t *testing.T) {
 				}
 				panic("of a tool")
 			})
-			out, err := recovered(func() (Outcome, error) { return w.run(t.Context(), nil) })
+			out, err := recovered(func() (outcome.Outcome, error) { return w.run(t.Context(), nil) })
 			p, ok := errors.AsType[*Panic](err)
 			if !ok || p.Value != "of a tool" || !strings.Contains(string(p.Stack), "TestReadsAheadPanic") || out.Kind != "" {
 				t.Errorf("%+v, %v", out, err)
@@ -168,7 +170,7 @@ func TestReadsAheadPanic(t *testing.T) {
 }
 
 // recovered recovers like the engine does in the goroutine of a loop.
-func recovered(do func() (Outcome, error)) (out Outcome, err error) {
+func recovered(do func() (outcome.Outcome, error)) (out outcome.Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = NewPanic(v)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -27,20 +28,20 @@ const (
 
 // leave decides whether an execution of a call may be made. It may if neither a result nor an open ask is returned. A recorded ask is
 // waited for, even if the policy has changed since.
-func (r *run) leave(ctx context.Context, t *Turn, c *Call, execution string) (*toolapi.Result, *Ask, error) {
+func (r *run) leave(ctx context.Context, t *turn.Turn, c *turn.Call, execution string) (*toolapi.Result, *turn.Ask, error) {
 	if r.policy == nil {
 		return nil, nil, nil
 	}
-	if _, asked := t.ask(AskApproval, execution); !asked && !r.policy.NeedsApproval(*c) {
+	if _, asked := t.Ask(turn.AskApproval, execution); !asked && !r.policy.NeedsApproval(*c) {
 		return nil, nil, nil
 	}
-	a, err := r.asked(ctx, t, AskApproval, c, execution)
+	a, err := r.asked(ctx, t, turn.AskApproval, c, execution)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case a.Outcome == "":
 		return nil, &a, nil
-	case a.Outcome == AskApproved:
+	case a.Outcome == turn.AskApproved:
 		return nil, nil, nil
 	}
 	return notApproved(a, execution != c.ID, outputShare(t)), nil, nil
@@ -53,13 +54,13 @@ func withReason(res *toolapi.Result, lead, reason string, share int) *toolapi.Re
 	if strings.TrimSpace(reason) == "" {
 		return res
 	}
-	res.Output = text.Cut(res.Output+lead+reason, toolapi.MaxOutputBytes, share, outputCutMark)
+	res.Output = text.Cut(res.Output+lead+reason, toolapi.MaxOutputBytes, share, turn.OutputCutMark)
 	res.Provenance = toolapi.ProvenanceUser
 	return res
 }
 
 // approvalNote reports that a person approved the call, and their comment. The result is the call's own and cannot carry it.
-func approvalNote(t *Turn, i int) string {
+func approvalNote(t *turn.Turn, i int) string {
 	c := t.Calls[i]
 	if c.Tool == toolapi.ToolRequestApproval || i >= len(t.Results) || t.Results[i] == nil {
 		return ""
@@ -67,7 +68,7 @@ func approvalNote(t *Turn, i int) string {
 	var note strings.Builder
 	for _, a := range t.Asks {
 		switch {
-		case a.Kind != AskApproval || a.CallID != c.ID || a.Outcome != AskApproved:
+		case a.Kind != turn.AskApproval || a.CallID != c.ID || a.Outcome != turn.AskApproved:
 		case a.Reason != "":
 			fmt.Fprintf(&note, "\n[the person approved this call%s, and says: %s]", further(a), a.Reason)
 		default:
@@ -78,7 +79,7 @@ func approvalNote(t *Turn, i int) string {
 }
 
 // further returns the scope of an approval beyond its call.
-func further(a Ask) string {
+func further(a turn.Ask) string {
 	if a.Decision == approveRun {
 		return " and further ones like it"
 	}
@@ -87,11 +88,11 @@ func further(a Ask) string {
 
 // notApproved is the result of a call that is not made. A call that was made before, and whose end was not seen, may have had its effect
 // all the same.
-func notApproved(a Ask, madeBefore bool, share int) *toolapi.Result {
+func notApproved(a turn.Ask, madeBefore bool, share int) *toolapi.Result {
 	switch {
-	case a.Outcome == AskDenied && madeBefore:
+	case a.Outcome == turn.AskDenied && madeBefore:
 		return withReason(refusal(toolapi.CodeSkipped, notAgainText), " ", a.Reason, share)
-	case a.Outcome == AskDenied:
+	case a.Outcome == turn.AskDenied:
 		return withReason(refusal(toolapi.CodeApprovalDenied, deniedText), saysLead, a.Reason, share)
 	case madeBefore:
 		return refusal(toolapi.CodeOutcomeUnknown, noRetryText)
@@ -101,17 +102,17 @@ func notApproved(a Ask, madeBefore bool, share int) *toolapi.Result {
 
 // requestApproval returns the result of a request for approval that the model makes by itself. The request is decided in its position in
 // the turn, like the approval of an execution of it: the calls after it may depend on it.
-func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
+func (r *run) requestApproval(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, *turn.Ask, error) {
 	if r.policy == nil {
 		return refusal(toolapi.CodeApprovalDenied, noApprovalText), nil, nil
 	}
-	a, err := r.asked(ctx, t, AskApproval, c, c.ID)
+	a, err := r.asked(ctx, t, turn.AskApproval, c, c.ID)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case a.Outcome == "":
 		return nil, &a, nil
-	case a.Outcome == AskApproved:
+	case a.Outcome == turn.AskApproved:
 		res := &toolapi.Result{OK: true, Output: approvedText, Provenance: toolapi.ProvenanceInternal}
 		return withReason(res, saysLead, a.Reason, outputShare(t)), nil, nil
 	}
@@ -119,7 +120,7 @@ func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.R
 }
 
 // forbidden returns the envelope of a call that the run may not make, nil if it may.
-func (r *run) forbidden(t *Turn, c *Call) *toolapi.Result {
+func (r *run) forbidden(t *turn.Turn, c *turn.Call) *toolapi.Result {
 	if r.policy == nil {
 		return nil
 	}
@@ -131,7 +132,7 @@ func (r *run) forbidden(t *Turn, c *Call) *toolapi.Result {
 }
 
 // alreadyDone returns the result of a call that is not made because of an earlier one, nil if it must be made.
-func (r *run) alreadyDone(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
+func (r *run) alreadyDone(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, error) {
 	if r.policy == nil || toolapi.Repeatable(c.Tool) || toolapi.WaitsForPerson(c.Tool) {
 		return nil, nil
 	}
@@ -151,7 +152,7 @@ func (r *run) alreadyDone(ctx context.Context, t *Turn, c *Call) (*toolapi.Resul
 }
 
 // key names the effect of a call that must not happen twice, "" for any other call.
-func (r *run) key(c *Call) string {
+func (r *run) key(c *turn.Call) string {
 	if r.policy == nil {
 		return ""
 	}

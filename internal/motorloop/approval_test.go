@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // gatedWorld is a world whose calls are judged. No decision has been made yet.
-func gatedWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) (*world, *fakePolicy) {
+func gatedWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) (*world, *fakePolicy) {
 	t.Helper()
 	cfg.Tools = []string{
 		toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolRequestApproval, toolapi.ToolSaveCredential, toolapi.ToolSearchWeb,
@@ -35,7 +37,7 @@ func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, executi
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Kind != Awaiting || out.Waiting.Kind != AskApproval || out.Waiting.CallID != callID || out.Waiting.Execution != execution {
+	if out.Kind != outcome.Awaiting || out.Waiting.Kind != turn.AskApproval || out.Waiting.CallID != callID || out.Waiting.Execution != execution {
 		t.Fatalf("waits for %+v, not for the approval of %s", out, execution)
 	}
 }
@@ -57,50 +59,50 @@ func TestApprovedCallsAreTold(t *testing.T) {
 func TestApprovalIsNotedBesideItsCall(t *testing.T) {
 	t.Parallel()
 	made := &toolapi.Result{OK: true}
-	turn := &Turn{
-		Calls: []Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolBash}, {ID: "c2", Tool: toolapi.ToolBash}, {ID: "c3", Tool: toolapi.ToolBash}},
-		Asks: []Ask{
-			{Kind: AskApproval, CallID: "c0", Execution: "c0", Outcome: AskApproved, Decision: approveRun},
-			{Kind: AskUnknown, CallID: "c0", Execution: "c0", Outcome: AskAnswered, Decision: decisionRetry},
-			{Kind: AskApproval, CallID: "c0", Execution: "c0-r1", Outcome: AskApproved, Reason: "once more"},
-			{Kind: AskApproval, CallID: "c2", Execution: "c2", Outcome: AskDenied, Reason: "no"},
-			{Kind: AskApproval, CallID: "c3", Execution: "c3", Outcome: AskApproved},
+	step := &turn.Turn{
+		Calls: []turn.Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolBash}, {ID: "c2", Tool: toolapi.ToolBash}, {ID: "c3", Tool: toolapi.ToolBash}},
+		Asks: []turn.Ask{
+			{Kind: turn.AskApproval, CallID: "c0", Execution: "c0", Outcome: turn.AskApproved, Decision: approveRun},
+			{Kind: turn.AskUnknown, CallID: "c0", Execution: "c0", Outcome: turn.AskAnswered, Decision: decisionRetry},
+			{Kind: turn.AskApproval, CallID: "c0", Execution: "c0-r1", Outcome: turn.AskApproved, Reason: "once more"},
+			{Kind: turn.AskApproval, CallID: "c2", Execution: "c2", Outcome: turn.AskDenied, Reason: "no"},
+			{Kind: turn.AskApproval, CallID: "c3", Execution: "c3", Outcome: turn.AskApproved},
 		},
 		Results: []*toolapi.Result{made, made, {ErrorCode: toolapi.CodeApprovalDenied}, nil},
 	}
 	for i, want := range []string{
 		"\n[the person approved this call and further ones like it]\n[the person approved this call, and says: once more]", "", "", "",
 	} {
-		if got := approvalNote(turn, i); got != want {
+		if got := approvalNote(step, i); got != want {
 			t.Errorf("call %d: %q, want %q", i, got, want)
 		}
 	}
 }
 
-func isQuestion(a Ask) bool { return a.Kind == AskQuestion }
+func isQuestion(a turn.Ask) bool { return a.Kind == turn.AskQuestion }
 
 func TestApproval(t *testing.T) {
 	const id = "a1-s1-c1"
 	for name, tt := range map[string]struct {
-		call     Call
+		call     turn.Call
 		said     string
 		over     bool
-		outcome  AskOutcome // "" while it waits
-		code     string     // of its result, "ok" if it succeeded
-		executed string     // of all calls of the turn
+		outcome  turn.AskOutcome // "" while it waits
+		code     string          // of its result, "ok" if it succeeded
+		executed string          // of all calls of the turn
 	}{
 		"nobody has decided":               {call: bash("gated"), executed: "a1-s1-c0"},
-		"approved":                         {bash("gated"), "Approve", false, AskApproved, "ok", "a1-s1-c0 a1-s1-c1 a1-s1-c2"},
-		"denied":                           {bash("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
-		"its time is over":                 {bash("gated"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
-		"approved too late":                {bash("gated"), "Approve", true, AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
+		"approved":                         {bash("gated"), "Approve", false, turn.AskApproved, "ok", "a1-s1-c0 a1-s1-c1 a1-s1-c2"},
+		"denied":                           {bash("gated"), "Deny", false, turn.AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
+		"its time is over":                 {bash("gated"), "", true, turn.AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
+		"approved too late":                {bash("gated"), "Approve", true, turn.AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
 		"something else was said":          {call: bash("gated"), said: "AllowRun", executed: "a1-s1-c0"},
 		"a request nobody has decided":     {call: request("push"), executed: "a1-s1-c0"},
-		"a request approved":               {request("push"), "Approve", false, AskApproved, "ok", "a1-s1-c0 a1-s1-c2"},
-		"a request denied":                 {request("push"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
-		"a request whose time is over":     {request("push"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
-		"what the engine does is approved": {saves("gated"), "Approve", false, AskApproved, "ok", "a1-s1-c0 a1-s1-c2"},
-		"what the engine does is denied":   {saves("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
+		"a request approved":               {request("push"), "Approve", false, turn.AskApproved, "ok", "a1-s1-c0 a1-s1-c2"},
+		"a request denied":                 {request("push"), "Deny", false, turn.AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
+		"a request whose time is over":     {request("push"), "", true, turn.AskExpired, toolapi.CodeApprovalExpired, "a1-s1-c0 a1-s1-c2"},
+		"what the engine does is approved": {saves("gated"), "Approve", false, turn.AskApproved, "ok", "a1-s1-c0 a1-s1-c2"},
+		"what the engine does is denied":   {saves("gated"), "Deny", false, turn.AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p := gatedWorld(t, Config{}, nil, says("", bash("before"), tt.call, bash("after"), question("all well?")), says("done"))
@@ -108,7 +110,7 @@ func TestApproval(t *testing.T) {
 			w.loop.Credentials = &fakeStore{fault: noFault, saved: saved, ready: func() bool { return true }}
 			w.mustAsk(t, nil, id, id)
 			asked := w.journal.load()[0]
-			if a := asked.Asks; len(a) != 1 || a[0].Kind != AskApproval || a[0].Execution != id || a[0].CallID != id || a[0].Digest != "digest of "+tt.call.Arguments || a[0].Outcome != "" {
+			if a := asked.Asks; len(a) != 1 || a[0].Kind != turn.AskApproval || a[0].Execution != id || a[0].CallID != id || a[0].Digest != "digest of "+tt.call.Arguments || a[0].Outcome != "" {
 				t.Fatalf("recorded before anybody was asked: %+v", a)
 			}
 			if asked.Results[0] == nil || asked.Results[2] != nil || len(saved) > 0 {
@@ -121,14 +123,14 @@ func TestApproval(t *testing.T) {
 				w.mustWait(t, nil, "a1-s1-c3")
 				w.mustWait(t, map[string]string{"a1-s1-c3": "yes"}, "")
 			}
-			turn := w.journal.load()[0]
-			if a := slices.DeleteFunc(turn.Asks, isQuestion); len(a) != 1 || a[0].Outcome != tt.outcome || (a[0].By != "") != (tt.outcome == AskApproved || tt.outcome == AskDenied) {
+			step := w.journal.load()[0]
+			if a := slices.DeleteFunc(step.Asks, isQuestion); len(a) != 1 || a[0].Outcome != tt.outcome || (a[0].By != "") != (tt.outcome == turn.AskApproved || tt.outcome == turn.AskDenied) {
 				t.Errorf("recorded %+v", a)
 			}
 			if got := strings.Join(w.sandbox.executedIDs(), " "); got != tt.executed {
 				t.Errorf("executed %s\nwant     %s", got, tt.executed)
 			}
-			if res := turn.Results[1]; (res == nil) != (tt.outcome == "") || res != nil && (res.OK != (tt.code == "ok") || !res.OK && res.ErrorCode != tt.code) {
+			if res := step.Results[1]; (res == nil) != (tt.outcome == "") || res != nil && (res.OK != (tt.code == "ok") || !res.OK && res.ErrorCode != tt.code) {
 				t.Errorf("result %+v", res)
 			}
 			if ok := tt.code == "ok" && tt.call.Tool == toolapi.ToolSaveCredential; (len(saved) > 0) != ok {
@@ -175,7 +177,7 @@ func TestARequestIsNotForgotten(t *testing.T) {
 
 type laxPolicy struct{ *fakePolicy }
 
-func (laxPolicy) NeedsApproval(Call) bool { return false }
+func (laxPolicy) NeedsApproval(turn.Call) bool { return false }
 
 // Another loop recorded first, and its record counts for this one.
 func TestTheFirstDecisionIsUsed(t *testing.T) {
@@ -183,7 +185,7 @@ func TestTheFirstDecisionIsUsed(t *testing.T) {
 	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	turns := w.journal.load()
 	other := w.journal.load()[0]
-	other.Asks[0].Outcome, other.Asks[0].ClosedAt = AskExpired, time.Unix(1, 0).UTC()
+	other.Asks[0].Outcome, other.Asks[0].ClosedAt = turn.AskExpired, time.Unix(1, 0).UTC()
 	if err := w.journal.Settle(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +202,7 @@ func TestTheFirstDecisionIsUsed(t *testing.T) {
 func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 	const first, second = "a1-s1-c0", "a1-s1-c0-r1"
 	for name, tt := range map[string]struct {
-		call     Call
+		call     turn.Call
 		said     map[string]string
 		over     string
 		asks     string // the execution that is to be approved at last, "" if the run completes
@@ -222,11 +224,11 @@ func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 			} else {
 				w.mustWait(t, answers, "")
 			}
-			turn := w.journal.load()[0]
+			step := w.journal.load()[0]
 			if d := cmp.Diff(tt.executed, w.sandbox.executedIDs()); d != "" {
 				t.Error(d)
 			}
-			if res := turn.Results[0]; tt.code != "" && (res.OK != (tt.code == "ok") || !res.OK && res.ErrorCode != tt.code) {
+			if res := step.Results[0]; tt.code != "" && (res.OK != (tt.code == "ok") || !res.OK && res.ErrorCode != tt.code) {
 				t.Errorf("result %+v", res)
 			}
 		})
@@ -279,11 +281,11 @@ func TestAlreadyDone(t *testing.T) {
 	p.said["a1-s1-c0"] = "Approve"
 	w.mustWait(t, nil, "")
 	var outputs []string
-	for _, turn := range w.journal.load() {
-		for _, res := range turn.Results {
+	for _, step := range w.journal.load() {
+		for _, res := range step.Results {
 			outputs = append(outputs, res.Output)
 		}
-		if n := len(turn.Asks); n > 1 {
+		if n := len(step.Asks); n > 1 {
 			t.Errorf("%d requests", n)
 		}
 	}
@@ -302,7 +304,7 @@ func TestAlreadyDone(t *testing.T) {
 
 // Its effect is unknown, and stays so for every call with the same key.
 func TestPerhapsAlreadyDone(t *testing.T) {
-	w, _ := gatedWorld(t, Config{OnUnknown: UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
+	w, _ := gatedWorld(t, Config{OnUnknown: turn.UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
 	w.mustWait(t, nil, "")
 	res := w.journal.load()[0].Results
 	if res[0].ErrorCode != toolapi.CodeOutcomeUnknown || res[1].Output != "perhaps done by a1-s1-c0" || len(w.sandbox.executed) != 1 {
@@ -318,19 +320,5 @@ func TestAlreadyDoneFromTheWeb(t *testing.T) {
 		if res.Provenance != toolapi.ProvenanceWeb {
 			t.Errorf("result %d: %+v", i, res)
 		}
-	}
-}
-
-func TestCloneTurnSharesNothing(t *testing.T) {
-	turn := &Turn{Asks: []Ask{{Execution: "a"}}, Unknown: []Unknown{{Execution: "u"}}}
-	clone := cloneTurn(turn)
-	clone.putAsk(Ask{Execution: "a", Outcome: AskDenied})
-	clone.putAsk(Ask{Execution: "b"})
-	if d := cmp.Diff([]Ask{{Execution: "a"}}, turn.Asks); d != "" {
-		t.Error(d)
-	}
-	want := []Ask{{Execution: "a", Outcome: AskDenied}, {Execution: "b"}}
-	if d := cmp.Diff(want, clone.Asks, cmpopts.EquateEmpty()); d != "" || !slices.Equal(turn.Unknown, clone.Unknown) {
-		t.Error(d)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"math"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -61,7 +64,7 @@ const (
 
 // recordedSummaryRequest asks for a summary of the turns up to the one with index through: of the previous summary, and of the turns that
 // it does not cover. It is for a conversation that does not fit.
-func recordedSummaryRequest(cfg Config, turns []*Turn, through int32) Request {
+func recordedSummaryRequest(cfg Config, turns []*turn.Turn, through int32) chat.Request {
 	before := lastSummary(turns)
 	return aside(summaryPrompt,
 		section("The task", cfg.Task),
@@ -71,7 +74,7 @@ func recordedSummaryRequest(cfg Config, turns []*Turn, through int32) Request {
 }
 
 // partialRequest asks for a partial result.
-func partialRequest(cfg Config, turns []*Turn) Request {
+func partialRequest(cfg Config, turns []*turn.Turn) chat.Request {
 	before := lastSummary(turns)
 	return aside(partialPrompt,
 		section("The task", cfg.Task),
@@ -81,7 +84,7 @@ func partialRequest(cfg Config, turns []*Turn) Request {
 }
 
 // hintRequest asks for a hint at the cause of the failure.
-func hintRequest(cfg Config, turns []*Turn, f *Failure) Request {
+func hintRequest(cfg Config, turns []*turn.Turn, f *outcome.Failure) chat.Request {
 	steps := iterations(turns)
 	first, calls := len(steps), 0
 	for first > 0 && calls < hintTurns {
@@ -99,10 +102,10 @@ func hintRequest(cfg Config, turns []*Turn, f *Failure) Request {
 		"Write the paragraph now.")
 }
 
-func aside(prompt string, sections ...string) Request {
-	return Request{Messages: []Message{
-		{Role: RoleSystem, Content: prompt},
-		{Role: RoleUser, Content: strings.Join(sections, "\n")},
+func aside(prompt string, sections ...string) chat.Request {
+	return chat.Request{Messages: []chat.Message{
+		{Role: chat.RoleSystem, Content: prompt},
+		{Role: chat.RoleUser, Content: strings.Join(sections, "\n")},
 	}}
 }
 
@@ -113,7 +116,7 @@ func section(title string, lines ...string) string {
 	return "# " + title + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-func summarySection(turns []*Turn, s *Turn) string {
+func summarySection(turns []*turn.Turn, s *turn.Turn) string {
 	if s == nil {
 		return section("The summary so far")
 	}
@@ -125,7 +128,7 @@ func summarySection(turns []*Turn, s *Turn) string {
 }
 
 // retellSince retells the turns that the previous summary does not cover, up to the turn with index through.
-func retellSince(turns []*Turn, before *Turn, through int32, budget int) []string {
+func retellSince(turns []*turn.Turn, before *turn.Turn, through int32, budget int) []string {
 	old, open := covered(turns, before)
 	end := 0
 	for end < len(open) && open[end].Index <= through {
@@ -157,7 +160,7 @@ type retoldCall struct {
 
 // retell writes one line for each turn, the first of which has the number before+1. Together they take about budget
 // bytes; each text gets a share of it, an output two.
-func retell(turns []*Turn, before, budget int) []string {
+func retell(turns []*turn.Turn, before, budget int) []string {
 	shares := 0
 	for _, t := range turns {
 		shares += 1 + 3*len(t.Calls)
@@ -174,7 +177,7 @@ func retell(turns []*Turn, before, budget int) []string {
 	return lines
 }
 
-func retellCall(c Call, res *toolapi.Result, share int) retoldCall {
+func retellCall(c turn.Call, res *toolapi.Result, share int) retoldCall {
 	retold := retoldCall{Tool: c.Tool, Arguments: text.Cut(c.Arguments, share, share, "…"), From: "tool"}
 	if res == nil {
 		retold.Error = toolapi.CodeOutcomeUnknown

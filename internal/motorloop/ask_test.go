@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -22,7 +24,7 @@ func TestReplied(t *testing.T) {
 		"more than a word":  {choice, "skip it\nand use 3", "The person replied, with none of the options: skip it\nand use 3"},
 		"no question (any)": {`{`, "yes", "The person replied: yes"},
 	} {
-		if got := howReplied(&Call{Tool: toolapi.ToolAskUser, Arguments: tt.arguments}, tt.answer) + tt.answer; got != tt.want {
+		if got := howReplied(&turn.Call{Tool: toolapi.ToolAskUser, Arguments: tt.arguments}, tt.answer) + tt.answer; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
@@ -51,7 +53,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 	t.Parallel()
 	const id = "a1-s1-c0"
 	for name, tt := range map[string]struct {
-		call Call
+		call turn.Call
 		said string
 		// code of the result, "" if it succeeded; told is the end of the message to the model, with its source.
 		code, told string
@@ -86,7 +88,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 // The result of a call of unknown outcome that a person does not allow again has the person's comment too.
 func TestReasonNotToMakeACallAgain(t *testing.T) {
 	t.Parallel()
-	res := notApproved(Ask{Outcome: AskDenied, Reason: "it was paid twice"}, true, 1<<10)
+	res := notApproved(turn.Ask{Outcome: turn.AskDenied, Reason: "it was paid twice"}, true, 1<<10)
 	if got := RenderResult(res); !strings.HasSuffix(got, "No, do not make it again. it was paid twice") || res.Provenance != toolapi.ProvenanceUser {
 		t.Errorf("told %q", got)
 	}
@@ -154,33 +156,12 @@ func TestQuestionsThatAreNone(t *testing.T) {
 		"an empty option": `{"question":"Which?","options":["a",""]}`,
 	} {
 		w := newWorld(t, Config{}, nil, says("", call(toolapi.ToolAskUser, arguments)), says("done"))
-		if out := mustRun(t, w, nil); out.Kind != Completed {
+		if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 			t.Errorf("%s: %+v", name, out)
 			continue
 		}
-		if turn := w.journal.load()[0]; turn.Results[0].ErrorCode != toolapi.CodeInvalidArguments || len(turn.Asks) > 0 {
-			t.Errorf("%s: %+v, asked %+v", name, turn.Results[0], turn.Asks)
+		if step := w.journal.load()[0]; step.Results[0].ErrorCode != toolapi.CodeInvalidArguments || len(step.Asks) > 0 {
+			t.Errorf("%s: %+v, asked %+v", name, step.Results[0], step.Asks)
 		}
-	}
-}
-
-// An execution can be asked about twice: whether it may be made, and then what came of it. Neither ask replaces the other.
-func TestAsksOfATurn(t *testing.T) {
-	t.Parallel()
-	turn := &Turn{}
-	for _, a := range []Ask{
-		{Kind: AskApproval, Execution: "c0", Outcome: AskApproved}, {Kind: AskUnknown, Execution: "c0"}, {Kind: AskApproval, Execution: "c0-r1"},
-		{Kind: AskUnknown, Execution: "c0", Outcome: AskAnswered},
-	} {
-		turn.putAsk(a)
-		if got, found := turn.ask(a.Kind, a.Execution); !found || got != a {
-			t.Errorf("of %+v there is %+v", a, got)
-		}
-	}
-	if a, _ := turn.ask(AskApproval, "c0"); len(turn.Asks) != 3 || a.Outcome != AskApproved {
-		t.Errorf("%+v", turn.Asks)
-	}
-	if a, found := turn.ask(AskUnknown, "c0-r1"); found {
-		t.Errorf("found %+v", a)
 	}
 }

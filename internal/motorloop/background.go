@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -16,7 +18,7 @@ const maxNoteCommand = 80
 
 // ProgramNote returns the note for the model that a background program of a call has ended. The program was ended from outside of the
 // sandbox, for one of the toolapi.Stopped reasons, or is lost with the tool server if the reason is "".
-func ProgramNote(c Call, reason string) string {
+func ProgramNote(c turn.Call, reason string) string {
 	why := "it is lost: the tool server ended, and what it ran ended with it"
 	switch reason {
 	case "":
@@ -36,7 +38,7 @@ func ProgramNote(c Call, reason string) string {
 }
 
 // commandOf returns the beginning of the command of a bash call, as a JSON string.
-func commandOf(c Call) string {
+func commandOf(c turn.Call) string {
 	var args toolapi.BashArgs
 	_ = json.Unmarshal([]byte(c.Arguments), &args) // Unreadable arguments have no command.
 	shown, err := json.Marshal(text.CutBytes(strings.Join(strings.Fields(args.Command), " "), maxNoteCommand))
@@ -47,7 +49,7 @@ func commandOf(c Call) string {
 }
 
 // withNotes adds notes to the last message of a turn, so that the model reads them before it decides again.
-func withNotes(notes []string, msgs []Message) []Message {
+func withNotes(notes []string, msgs []chat.Message) []chat.Message {
 	if len(notes) == 0 || len(msgs) == 0 {
 		return msgs
 	}

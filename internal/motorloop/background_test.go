@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func TestProgramNote(t *testing.T) {
 	t.Parallel()
-	c := Call{ID: "a1-s1-c0", Arguments: `{"command":"echo \"]\"\n\u0007` + strings.Repeat("x", 500) + `"}`}
+	c := turn.Call{ID: "a1-s1-c0", Arguments: `{"command":"echo \"]\"\n\u0007` + strings.Repeat("x", 500) + `"}`}
 	seen := map[string]bool{}
 	for _, reason := range []string{
 		"", toolapi.StoppedSuspended, toolapi.StoppedAwaitingInput, toolapi.StoppedIsolationLost, toolapi.StoppedWayOut, toolapi.StoppedFinished, "Other",
@@ -25,7 +27,7 @@ func TestProgramNote(t *testing.T) {
 	if note := ProgramNote(c, ""); !strings.Contains(note, "it is lost: ") {
 		t.Errorf("of one that is lost: %q", note)
 	}
-	if note := ProgramNote(Call{ID: "a", Arguments: "{"}, ""); !strings.HasSuffix(note, `as data: ""]`) {
+	if note := ProgramNote(turn.Call{ID: "a", Arguments: "{"}, ""); !strings.HasSuffix(note, `as data: ""]`) {
 		t.Errorf("%q", note)
 	}
 }
@@ -33,18 +35,18 @@ func TestProgramNote(t *testing.T) {
 // The model reads a note with the results of its turn, and roles alternate as before.
 func TestNotesAreTold(t *testing.T) {
 	t.Parallel()
-	turn := &Turn{
-		Index: 1, Calls: []Call{{ID: "a1-s1-c0", ModelID: "m", Tool: "bash", Arguments: "{}"}},
+	step := &turn.Turn{
+		Index: 1, Calls: []turn.Call{{ID: "a1-s1-c0", ModelID: "m", Tool: "bash", Arguments: "{}"}},
 		Results: []*toolapi.Result{{OK: true, Output: "fine", Provenance: toolapi.ProvenanceInternal}},
 	}
-	before := Transcript(Config{}, []*Turn{turn})
-	turn.Notes = []string{"[one]", "[two]"}
-	after := Transcript(Config{}, []*Turn{turn})
+	before := Transcript(Config{}, []*turn.Turn{step})
+	step.Notes = []string{"[one]", "[two]"}
+	after := Transcript(Config{}, []*turn.Turn{step})
 	if len(before) != len(after) {
 		t.Fatalf("%d messages, and %d with notes", len(before), len(after))
 	}
 	last := len(after) - 1
-	if got, want := after[last].Content, before[last].Content+"\n[one]\n[two]"; got != want || after[last].Role != RoleTool {
+	if got, want := after[last].Content, before[last].Content+"\n[one]\n[two]"; got != want || after[last].Role != chat.RoleTool {
 		t.Errorf("%s %q, want %q", after[last].Role, got, want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // The model sees its limits in numbers. The system prompt, which does not change, has all of them. A note after an answer has the remainder, as
@@ -25,7 +27,7 @@ func (cfg Config) limits() string {
 }
 
 // leftNote returns the note about the remaining limits after a turn, which is its answer with that number; "" for no note.
-func leftNote(cfg Config, t *Turn, answer int32) string {
+func leftNote(cfg Config, t *turn.Turn, answer int32) string {
 	answers := cfg.MaxIterations - answer
 	if answers <= 0 || !t.Settled() {
 		return ""
@@ -48,7 +50,7 @@ func leftNote(cfg Config, t *Turn, answer int32) string {
 }
 
 // waitedFor reports whether a person was asked in the turn.
-func waitedFor(t *Turn) bool { return len(t.Asks) > 0 }
+func waitedFor(t *turn.Turn) bool { return len(t.Asks) > 0 }
 
 // inWords formats a time in units that a model can plan with.
 func inWords(d time.Duration) string {
@@ -62,8 +64,8 @@ func inWords(d time.Duration) string {
 }
 
 // noteLeft records the remaining limits when all calls of a turn have results, together with the last of the results.
-func (r *run) noteLeft(t *Turn) {
-	if !r.unrecorded || !t.Settled() || t.Left != (Left{}) {
+func (r *run) noteLeft(t *turn.Turn) {
+	if !r.unrecorded || !t.Settled() || t.Left != (turn.Left{}) {
 		return
 	}
 	if !r.cfg.Deadline.IsZero() {

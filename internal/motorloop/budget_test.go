@@ -7,36 +7,37 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func TestLeftNote(t *testing.T) {
 	t.Parallel()
 	ok := &toolapi.Result{OK: true}
-	plain := func(left Left) *Turn {
-		return &Turn{Calls: []Call{bash("a")}, Results: []*toolapi.Result{ok}, Left: left}
+	plain := func(left turn.Left) *turn.Turn {
+		return &turn.Turn{Calls: []turn.Call{bash("a")}, Results: []*toolapi.Result{ok}, Left: left}
 	}
-	asked := func(res *toolapi.Result, asks ...Ask) *Turn {
-		return &Turn{Calls: []Call{question("red?")}, Results: []*toolapi.Result{res}, Asks: asks, Left: Left{Time: 50 * time.Minute}}
+	asked := func(res *toolapi.Result, asks ...turn.Ask) *turn.Turn {
+		return &turn.Turn{Calls: []turn.Call{question("red?")}, Results: []*toolapi.Result{res}, Asks: asks, Left: turn.Left{Time: 50 * time.Minute}}
 	}
 	cfg := Config{MaxIterations: 10, MaxTokens: 1000, TimeLimit: time.Hour}
 	for name, tt := range map[string]struct {
-		turn   *Turn
+		turn   *turn.Turn
 		answer int32
 		want   string
 	}{
-		"enough of all":         {plain(Left{Time: time.Hour, Tokens: 999}), 1, ""},
-		"half of the answers":   {plain(Left{}), 5, ""},
-		"less than half":        {plain(Left{}), 6, "[left: 4 of 10 answers]"},
-		"little time":           {plain(Left{Time: 29 * time.Minute, Tokens: 900}), 1, "[left: 9 of 10 answers, 29 minutes, 900 of 1000 tokens]"},
-		"few tokens":            {plain(Left{Time: time.Hour, Tokens: 499}), 1, "[left: 9 of 10 answers, 60 minutes, 499 of 1000 tokens]"},
-		"the last answer":       {plain(Left{Time: time.Hour}), 9, "[your next answer is the last one: call finish in it, with what there is]"},
-		"after the last answer": {plain(Left{}), 10, ""},
-		"a person replied":      {asked(ok, Ask{Outcome: AskAnswered}), 1, "[left: 9 of 10 answers, 50 minutes]"},
-		"a person denied":       {asked(&toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}, Ask{Outcome: AskDenied}), 1, "[left: 9 of 10 answers, 50 minutes]"},
+		"enough of all":         {plain(turn.Left{Time: time.Hour, Tokens: 999}), 1, ""},
+		"half of the answers":   {plain(turn.Left{}), 5, ""},
+		"less than half":        {plain(turn.Left{}), 6, "[left: 4 of 10 answers]"},
+		"little time":           {plain(turn.Left{Time: 29 * time.Minute, Tokens: 900}), 1, "[left: 9 of 10 answers, 29 minutes, 900 of 1000 tokens]"},
+		"few tokens":            {plain(turn.Left{Time: time.Hour, Tokens: 499}), 1, "[left: 9 of 10 answers, 60 minutes, 499 of 1000 tokens]"},
+		"the last answer":       {plain(turn.Left{Time: time.Hour}), 9, "[your next answer is the last one: call finish in it, with what there is]"},
+		"after the last answer": {plain(turn.Left{}), 10, ""},
+		"a person replied":      {asked(ok, turn.Ask{Outcome: turn.AskAnswered}), 1, "[left: 9 of 10 answers, 50 minutes]"},
+		"a person denied":       {asked(&toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}, turn.Ask{Outcome: turn.AskDenied}), 1, "[left: 9 of 10 answers, 50 minutes]"},
 		"no person was asked":   {asked(&toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}), 1, ""},
-		"not settled":           {&Turn{Calls: []Call{bash("a")}, Results: []*toolapi.Result{nil}}, 8, ""},
-		"an idle answer":        {&Turn{}, 8, "[left: 2 of 10 answers]"},
+		"not settled":           {&turn.Turn{Calls: []turn.Call{bash("a")}, Results: []*toolapi.Result{nil}}, 8, ""},
+		"an idle answer":        {&turn.Turn{}, 8, "[left: 2 of 10 answers]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +46,7 @@ func TestLeftNote(t *testing.T) {
 			}
 		})
 	}
-	if got := leftNote(Config{}, plain(Left{}), 1); got != "" {
+	if got := leftNote(Config{}, plain(turn.Left{}), 1); got != "" {
 		t.Errorf("without limits: %q", got)
 	}
 }

@@ -14,21 +14,17 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolalias"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CallID is the identity of call n (from 0) of step index (from 1) of an attempt (from 1). The sandbox runs an ID at
-// most once, so it must be the same whenever the same turn is carried on.
-func CallID(attempt, index int32, n int) string {
-	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
-}
-
 // carryOut brings every call of the last turn to a result, in order, and settles the turn. Questions and requests for domains
 // come last, and finish after them. It returns the first ask that is open. An ask about a call of unknown outcome, or about an approval, blocks all
 // calls after it. A question or a request opens when the other calls are settled.
-func (r *run) carryOut(ctx context.Context) (*Ask, error) {
+func (r *run) carryOut(ctx context.Context) (*turn.Ask, error) {
 	t := r.turns[len(r.turns)-1]
 	defer r.readAhead(ctx, t)()
 	for i := range t.Calls {
@@ -66,7 +62,7 @@ func (r *run) carryOut(ctx context.Context) (*Ask, error) {
 }
 
 // tell logs that a call has its result.
-func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
+func (r *run) tell(ctx context.Context, c *turn.Call, res *toolapi.Result) {
 	r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
 		slog.String("call", c.ID), slog.String("tool", c.Tool), slog.Bool("ok", res.OK),
 		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
@@ -74,7 +70,7 @@ func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
 
 // serve returns the result of call i of the turn, from the server of its tool, or the ask that must be answered first.
 // If it returns neither, the call waits until all others of the turn are done.
-func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *Ask, error) {
+func (r *run) serve(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, *turn.Ask, error) {
 	c := &t.Calls[i]
 	if t.Checks {
 		if slices.ContainsFunc(t.Results, notAllowed) {
@@ -113,7 +109,7 @@ func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *Ask,
 }
 
 // settle records the results and asks of the turn's calls, if they are not recorded.
-func (r *run) settle(ctx context.Context, t *Turn) error {
+func (r *run) settle(ctx context.Context, t *turn.Turn) error {
 	if !r.unrecorded {
 		return nil
 	}
@@ -127,7 +123,7 @@ func (r *run) settle(ctx context.Context, t *Turn) error {
 
 // bringToEnd executes a call until it has a result, or until a person must be asked. It executes a call more than once only if that is
 // allowed.
-func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
+func (r *run) bringToEnd(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, *turn.Ask, error) {
 	if !t.Checks {
 		if res, err := r.alreadyDone(ctx, t, c); res != nil || err != nil {
 			return res, nil, err
@@ -155,7 +151,7 @@ func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result
 }
 
 // execute runs one call in the sandbox under the given id.
-func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolapi.Result, error) {
+func (r *run) execute(ctx context.Context, t *turn.Turn, c *turn.Call, id string) (*toolapi.Result, error) {
 	if err := r.gate.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -170,7 +166,7 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolap
 }
 
 // call makes one call, or waits for it if it is being made already.
-func (r *run) call(ctx context.Context, t *Turn, c *Call, id string) (toolapi.Result, error) {
+func (r *run) call(ctx context.Context, t *turn.Turn, c *turn.Call, id string) (toolapi.Result, error) {
 	if begun := r.ahead[id]; begun != nil {
 		delete(r.ahead, id)
 		e := <-begun
@@ -179,7 +175,7 @@ func (r *run) call(ctx context.Context, t *Turn, c *Call, id string) (toolapi.Re
 	return r.tools.Call(ctx, r.request(t, c, id))
 }
 
-func (r *run) request(t *Turn, c *Call, id string) toolapi.Call {
+func (r *run) request(t *turn.Turn, c *turn.Call, id string) toolapi.Call {
 	return toolapi.Call{
 		ID:             id,
 		Tool:           c.Tool,
@@ -190,7 +186,7 @@ func (r *run) request(t *Turn, c *Call, id string) toolapi.Call {
 }
 
 // marked returns a result of the sandbox, or of a search, as it is recorded.
-func (r *run) marked(t *Turn, c *Call, res toolapi.Result) *toolapi.Result {
+func (r *run) marked(t *turn.Turn, c *turn.Call, res toolapi.Result) *toolapi.Result {
 	if r.carriesWeb(c.Tool, res.OK) {
 		// The sandbox marks it too. But the sandbox must not decide that its own output can be trusted, for instance by calling all of it notes.
 		res.Provenance = toolapi.ProvenanceWeb
@@ -203,11 +199,11 @@ const abandonTimeout = time.Second
 
 // abandon saves the results of the calls before the one that ended the loop. The sandbox, which also has them, may be gone. Without them a
 // person would be asked about calls whose end was seen, and the record of a failed attempt would lack the very calls that led to the failure.
-func (r *run) abandon(ctx context.Context, t *Turn, cause error) error {
+func (r *run) abandon(ctx context.Context, t *turn.Turn, cause error) error {
 	if !r.unrecorded || errors.Is(cause, ErrStale) {
 		return cause
 	}
-	_, failed := errors.AsType[*Failure](cause)
+	_, failed := errors.AsType[*outcome.Failure](cause)
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
@@ -227,12 +223,12 @@ func (r *run) refuse(i int) *toolapi.Result {
 	c := &t.Calls[i]
 	offered := r.cfg.offered(r.catalog)
 	switch {
-	case i >= t.maxCalls():
+	case i >= t.MaxCalls():
 		return refusal(toolapi.CodeTooManyCalls, fmt.Sprintf(
 			"this call was not made. Only the first %d calls of an answer are, or %d if all of them are of tools that only read: "+
 				"make it again in your next answer, like those after the first %d, which are not shown",
 			toolapi.MaxCalls, toolapi.MaxReads, maxRecordedCalls))
-	case strings.HasSuffix(c.Arguments, argumentsCutMark):
+	case strings.HasSuffix(c.Arguments, turn.ArgumentsCutMark):
 		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
 				"split the work, for example by several write calls with append", toolapi.MaxArgumentsBytes))
@@ -245,19 +241,19 @@ func (r *run) refuse(i int) *toolapi.Result {
 	}
 	if err := r.checkArguments(t, c); err != nil {
 		msg := err.Error()
-		if strings.HasSuffix(t.Content, truncatedMark) {
+		if strings.HasSuffix(t.Content, turn.TruncatedMark) {
 			msg += "; your answer was cut off at your output limit, so make it shorter"
 		}
 		return refusal(toolapi.CodeInvalidArguments, msg)
 	}
-	if _, asked := t.ask(AskDomain, c.ID); !asked && repeats(r.turns, len(r.turns)-1, i) {
+	if _, asked := t.Ask(turn.AskDomain, c.ID); !asked && repeats(r.turns, len(r.turns)-1, i) {
 		return refusal(toolapi.CodeRepeatedCall, repeatedText)
 	}
 	return nil
 }
 
 // instead names the tools to call in place of a tool that is not offered.
-func instead(c *Call, offered []string) string {
+func instead(c *turn.Call, offered []string) string {
 	tools := "the tools are " + strings.Join(offered, ", ")
 	if use := toolalias.Use(c.Tool, c.Arguments, offered); use != "" {
 		return use + "; " + tools
@@ -267,7 +263,7 @@ func instead(c *Call, offered []string) string {
 
 // checkArguments returns an error if the arguments of a call are wrong. For the calls that a person decides, the schema only improves the
 // wording: ParseQuestion and notRequested find out whether there is anything to decide.
-func (r *run) checkArguments(t *Turn, c *Call) error {
+func (r *run) checkArguments(t *turn.Turn, c *turn.Call) error {
 	err := r.catalog.ValidateArguments(c.Tool, c.Arguments)
 	var notAsked error
 	switch c.Tool {
@@ -305,7 +301,7 @@ func cleanResult(res toolapi.Result, share int) *toolapi.Result {
 		room, encoded = room-len(notes)-1, encoded-text.EncodedLen(notes)-2
 	}
 	whole := strings.ToValidUTF8(data, "\uFFFD")
-	if output := text.Cut(whole, room, encoded, outputCutMark); output != whole {
+	if output := text.Cut(whole, room, encoded, turn.OutputCutMark); output != whole {
 		res = *cutShort(&res)
 		whole = output
 	}

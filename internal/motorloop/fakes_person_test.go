@@ -5,6 +5,8 @@ package motorloop
 import (
 	"strings"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // fakePerson responds by execution. Any value of said except Approve and Deny is ignored.
@@ -25,49 +27,49 @@ func (p *fakePerson) instant() time.Time {
 	return p.now()
 }
 
-func (p *fakePerson) Ask(kind AskKind, c Call, execution string) Ask {
-	a := Ask{ID: execution, Kind: kind, CallID: c.ID, Execution: execution, AskedAt: p.instant(), OnTimeout: OnTimeoutFail}
+func (p *fakePerson) Ask(kind turn.AskKind, c turn.Call, execution string) turn.Ask {
+	a := turn.Ask{ID: execution, Kind: kind, CallID: c.ID, Execution: execution, AskedAt: p.instant(), OnTimeout: turn.OnTimeoutFail}
 	switch kind {
-	case AskApproval:
-		a.ID, a.Digest, a.OnTimeout = execution+"-approval", "digest of "+c.Arguments, OnTimeoutDeny
-	case AskQuestion:
+	case turn.AskApproval:
+		a.ID, a.Digest, a.OnTimeout = execution+"-approval", "digest of "+c.Arguments, turn.OnTimeoutDeny
+	case turn.AskQuestion:
 		if p.defaults[execution] {
-			a.OnTimeout = OnTimeoutUseDefault
+			a.OnTimeout = turn.OnTimeoutUseDefault
 		}
-	case AskDomain, AskUnknown:
+	case turn.AskDomain, turn.AskUnknown:
 	}
 	return a
 }
 
-func (p *fakePerson) Reply(a Ask) (Ask, bool) {
+func (p *fakePerson) Reply(a turn.Ask) (turn.Ask, bool) {
 	answer, answered := p.answers[a.Execution]
 	said := p.said[a.Execution]
 	switch {
 	case a.Outcome != "":
 		a.Answer = answer
 		return a, true
-	case a.Kind == AskApproval && p.over[a.Execution], a.OnTimeout == OnTimeoutUseDefault && !answered && p.over[a.Execution]:
-		a.Outcome = AskExpired
-	case a.Kind == AskApproval && said == "Approve":
-		a.Outcome, a.By, a.Decision = AskApproved, "anna", said
-	case a.Kind == AskApproval && said == "Deny":
-		a.Outcome, a.By, a.Decision = AskDenied, "anna", said
-	case a.Kind == AskApproval || !answered:
+	case a.Kind == turn.AskApproval && p.over[a.Execution], a.OnTimeout == turn.OnTimeoutUseDefault && !answered && p.over[a.Execution]:
+		a.Outcome = turn.AskExpired
+	case a.Kind == turn.AskApproval && said == "Approve":
+		a.Outcome, a.By, a.Decision = turn.AskApproved, "anna", said
+	case a.Kind == turn.AskApproval && said == "Deny":
+		a.Outcome, a.By, a.Decision = turn.AskDenied, "anna", said
+	case a.Kind == turn.AskApproval || !answered:
 		return a, false
-	case a.Kind == AskDomain:
-		a.Outcome = AskApproved
+	case a.Kind == turn.AskDomain:
+		a.Outcome = turn.AskApproved
 		if a.Decision, a.Reason, _ = strings.Cut(answer, "\n"); a.Decision == "Deny" {
-			a.Outcome = AskDenied
+			a.Outcome = turn.AskDenied
 		}
-	case a.Kind == AskUnknown:
-		a.Outcome = AskAnswered
+	case a.Kind == turn.AskUnknown:
+		a.Outcome = turn.AskAnswered
 		if a.Decision, a.Reason, _ = strings.Cut(answer, "\n"); a.Decision != decisionRetry && a.Decision != decisionDone {
 			a.Decision = "Skip"
 		}
 	default:
-		a.Outcome, a.Answer = AskAnswered, answer
+		a.Outcome, a.Answer = turn.AskAnswered, answer
 	}
-	if a.ClosedAt = p.instant(); a.Kind == AskApproval && a.Outcome != AskExpired {
+	if a.ClosedAt = p.instant(); a.Kind == turn.AskApproval && a.Outcome != turn.AskExpired {
 		a.Reason = p.reasons[a.Execution]
 	}
 	return a, true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -16,7 +17,7 @@ type fakePolicy struct {
 	*fakePerson
 }
 
-func request(action string) Call {
+func request(action string) turn.Call {
 	return call(toolapi.ToolRequestApproval, fmt.Sprintf(`{"action":%q}`, action))
 }
 
@@ -24,26 +25,26 @@ func isGated(arguments string) bool { return strings.Contains(arguments, "gated"
 
 func isOnce(arguments string) bool { return strings.Contains(arguments, "once") }
 
-func (p *fakePolicy) Refuse(c Call) *toolapi.Result {
+func (p *fakePolicy) Refuse(c turn.Call) *toolapi.Result {
 	if strings.Contains(c.Arguments, "forbidden") {
 		return &toolapi.Result{ErrorCode: toolapi.CodeCommandNotAllowed, Output: "not this command"}
 	}
 	return nil
 }
 
-func (p *fakePolicy) NeedsApproval(c Call) bool { return isGated(c.Arguments) }
+func (p *fakePolicy) NeedsApproval(c turn.Call) bool { return isGated(c.Arguments) }
 
-func (p *fakePolicy) Key(c Call) string {
+func (p *fakePolicy) Key(c turn.Call) string {
 	if isOnce(c.Arguments) {
 		return "key of " + c.Arguments
 	}
 	return ""
 }
 
-func (p *fakePolicy) Risky(c Call) bool { return strings.Contains(c.Arguments, "risky") }
+func (p *fakePolicy) Risky(c turn.Call) bool { return strings.Contains(c.Arguments, "risky") }
 
 // Done uses the record, like the real one.
-func (p *fakePolicy) Done(c Call) *toolapi.Result {
+func (p *fakePolicy) Done(c turn.Call) *toolapi.Result {
 	for _, t := range p.journal.seen() {
 		for i, other := range t.Calls {
 			res := t.Results[i]

@@ -8,15 +8,16 @@ import (
 	"errors"
 	"fmt"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // wants is a request for a domain. See fakeDomains for the meaning of the names.
-func wants(domain string) Call {
+func wants(domain string) turn.Call {
 	return call(toolapi.ToolRequestDomain, fmt.Sprintf(`{"domain":%q,"reason":"to see it"}`, domain))
 }
 
-func saves(name string) Call {
+func saves(name string) turn.Call {
 	return call(toolapi.ToolSaveCredential, fmt.Sprintf(`{"name":%q,"path":"key","hosts":["example.org"]}`, name))
 }
 

@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -40,8 +43,8 @@ const (
 	forHint    = "hint"
 )
 
-func kindOfRequest(r Request) string {
-	if last := r.Messages[len(r.Messages)-1]; last.Role == RoleUser && strings.Contains(last.Content, summaryAsk[:60]) {
+func kindOfRequest(r chat.Request) string {
+	if last := r.Messages[len(r.Messages)-1]; last.Role == chat.RoleUser && strings.Contains(last.Content, summaryAsk[:60]) {
 		return forSummary
 	}
 	if kind, ok := map[string]string{summaryPrompt: forSummary, partialPrompt: forPartial, hintPrompt: forHint}[r.Messages[0].Content]; ok {
@@ -53,16 +56,16 @@ func kindOfRequest(r Request) string {
 // fakeModel returns its answers by turn: it repeats an answer that got lost.
 type fakeModel struct {
 	t       *testing.T
-	answers []Answer
+	answers []chat.Answer
 	// aside answers requests that are no steps; nil answers "the KIND".
-	aside func(kind string) Answer
+	aside func(kind string) chat.Answer
 	fault fault
 	calls int
 	asked map[string]int
-	seen  []Request
+	seen  []chat.Request
 }
 
-func (m *fakeModel) Complete(ctx context.Context, r Request) (Answer, error) {
+func (m *fakeModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	kind := kindOfRequest(r)
 	m.calls++
 	m.asked[kind]++
@@ -72,38 +75,38 @@ func (m *fakeModel) Complete(ctx context.Context, r Request) (Answer, error) {
 		m.t.Fatalf("a request for a %s with %d tools", kind, len(r.Tools))
 	}
 	if err := m.fault(ctx, "model: before"); err != nil {
-		return Answer{}, err
+		return chat.Answer{}, err
 	}
 	a, err := m.answer(kind, r)
 	if err != nil {
-		return Answer{}, err
+		return chat.Answer{}, err
 	}
 	if err := m.fault(ctx, "model: after"); err != nil {
-		return Answer{}, err
+		return chat.Answer{}, err
 	}
 	return a, nil
 }
 
-func (m *fakeModel) answer(kind string, r Request) (Answer, error) {
+func (m *fakeModel) answer(kind string, r chat.Request) (chat.Answer, error) {
 	if kind != forStep {
 		if m.aside == nil {
 			return says("the " + kind), nil
 		}
 		return m.aside(kind), nil
 	}
-	if turn := answersIn(r.Messages); turn < len(m.answers) {
-		return m.answers[turn], nil
+	if step := answersIn(r.Messages); step < len(m.answers) {
+		return m.answers[step], nil
 	}
-	return Answer{}, fmt.Errorf("no answer for turn %d", answersIn(r.Messages)+1)
+	return chat.Answer{}, fmt.Errorf("no answer for turn %d", answersIn(r.Messages)+1)
 }
 
 var summaryHeader = regexp.MustCompile(`^\[summary of my first (\d+) answers;`)
 
 // answersIn counts the answers that a conversation holds or sums up.
-func answersIn(msgs []Message) int {
+func answersIn(msgs []chat.Message) int {
 	n := 0
 	for _, msg := range msgs {
-		if msg.Role != RoleAssistant {
+		if msg.Role != chat.RoleAssistant {
 			continue
 		}
 		n++
@@ -116,16 +119,16 @@ func answersIn(msgs []Message) int {
 
 // checkConversation fails if an endpoint would refuse the messages: every call has its tool message, at once, in
 // order, under an id of its own, and user and assistant take turns.
-func checkConversation(t *testing.T, msgs []Message) {
+func checkConversation(t *testing.T, msgs []chat.Message) {
 	t.Helper()
-	if len(msgs) < 2 || msgs[0].Role != RoleSystem || msgs[1].Role != RoleUser {
+	if len(msgs) < 2 || msgs[0].Role != chat.RoleSystem || msgs[1].Role != chat.RoleUser {
 		t.Fatalf("the conversation begins with %v", msgs)
 	}
 	ids := map[string]bool{}
 	for i := 2; i < len(msgs); {
 		m := msgs[i]
 		i++
-		if m.Role == RoleTool {
+		if m.Role == chat.RoleTool {
 			t.Fatalf("message %d: a result without a call: %+v", i-1, m)
 		}
 		if m.Role == msgs[i-2].Role {
@@ -140,7 +143,7 @@ func checkConversation(t *testing.T, msgs []Message) {
 				t.Fatalf("call %+v: no id, an id used twice, no tool or no JSON object", c)
 			}
 			ids[c.ModelID] = true
-			if i >= len(msgs) || msgs[i].Role != RoleTool || msgs[i].ToolCallID != c.ModelID || msgs[i].Content == "" {
+			if i >= len(msgs) || msgs[i].Role != chat.RoleTool || msgs[i].ToolCallID != c.ModelID || msgs[i].Content == "" {
 				t.Fatalf("call %+v has no result after it", c)
 			}
 			i++
@@ -231,7 +234,7 @@ type store struct {
 // errMovedOn reports that the journal has a turn which the loop did not know of.
 var errMovedOn = errors.New("the journal has moved on")
 
-func (j *fakeJournal) Append(ctx context.Context, t *Turn) error {
+func (j *fakeJournal) Append(ctx context.Context, t *turn.Turn) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.fault(ctx, "append: before"); err != nil {
@@ -251,7 +254,7 @@ func (j *fakeJournal) Append(ctx context.Context, t *Turn) error {
 	return j.fault(ctx, "append: after")
 }
 
-func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
+func (j *fakeJournal) Settle(ctx context.Context, t *turn.Turn) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.fault(ctx, "settle: before"); err != nil {
@@ -264,20 +267,20 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 			t.Results[i] = res
 		}
 	}
-	if there.Left == (Left{}) {
+	if there.Left == (turn.Left{}) {
 		there.Left = t.Left
 	}
 	t.Left = there.Left
 	for _, u := range t.Unknown {
-		if !slices.ContainsFunc(there.Unknown, func(o Unknown) bool { return o.Execution == u.Execution }) {
+		if !slices.ContainsFunc(there.Unknown, func(o turn.Unknown) bool { return o.Execution == u.Execution }) {
 			there.Unknown = append(there.Unknown, u)
 		}
 	}
 	t.Unknown = there.Unknown
 	for _, a := range t.Asks {
-		if old, ok := there.ask(a.Kind, a.Execution); !ok || old.Outcome == "" {
+		if old, ok := there.Ask(a.Kind, a.Execution); !ok || old.Outcome == "" {
 			a.Answer = "" // It is not recorded.
-			there.putAsk(a)
+			there.PutAsk(a)
 		}
 	}
 	t.Asks = slices.Clone(there.Asks)
@@ -286,13 +289,13 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 }
 
 // seen is load for a loop that may have calls on their way.
-func (j *fakeJournal) seen() []*Turn {
+func (j *fakeJournal) seen() []*turn.Turn {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.load()
 }
 
-func encode(t *Turn) []byte {
+func encode(t *turn.Turn) []byte {
 	b, err := json.Marshal(t)
 	if err != nil {
 		panic(err)
@@ -300,16 +303,16 @@ func encode(t *Turn) []byte {
 	return b
 }
 
-func decode(b []byte) *Turn {
-	t := &Turn{}
+func decode(b []byte) *turn.Turn {
+	t := &turn.Turn{}
 	if err := json.Unmarshal(b, t); err != nil {
 		panic(err)
 	}
 	return t
 }
 
-func (s *store) load() []*Turn {
-	var turns []*Turn
+func (s *store) load() []*turn.Turn {
+	var turns []*turn.Turn
 	for _, b := range s.stored {
 		turns = append(turns, decode(b))
 	}
@@ -326,13 +329,13 @@ type world struct {
 }
 
 // newWorld is a loop of a model that ends its runs with text, which makes scripts short.
-func newWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) *world {
+func newWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) *world {
 	cfg.TextEnds = true
 	return newCallingWorld(t, cfg, behave, answers...)
 }
 
 // newCallingWorld is a loop of a model that ends its runs with a call of finish.
-func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) *world {
+func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) *world {
 	if behave == nil {
 		behave = func(c toolapi.Call) toolapi.Result {
 			return toolapi.Result{OK: true, Output: "output of " + c.ID, Provenance: toolapi.ProvenanceInternal}
@@ -358,7 +361,7 @@ func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi
 }
 
 // granted returns the tools that the answers call, and no others: a run without any can succeed with its first answer.
-func granted(answers []Answer) []string {
+func granted(answers []chat.Answer) []string {
 	names := []string{}
 	for _, a := range answers {
 		for _, c := range a.Calls {
@@ -370,7 +373,7 @@ func granted(answers []Answer) []string {
 	return names
 }
 
-func (w *world) run(ctx context.Context, answers map[string]string) (Outcome, error) {
+func (w *world) run(ctx context.Context, answers map[string]string) (outcome.Outcome, error) {
 	w.person.answers = answers
 	return w.loop.Run(ctx, w.journal.load())
 }
@@ -379,8 +382,8 @@ func (w *world) setFault(f fault) {
 	w.model.fault, w.sandbox.fault, w.journal.fault = f, f, f
 }
 
-func says(content string, calls ...Call) Answer {
-	return Answer{Model: "m", Content: content, Calls: calls, Usage: Usage{PromptTokens: 10, CompletionTokens: 1}}
+func says(content string, calls ...turn.Call) chat.Answer {
+	return chat.Answer{Model: "m", Content: content, Calls: calls, Usage: turn.Usage{PromptTokens: 10, CompletionTokens: 1}}
 }
 
 var ids struct {
@@ -389,18 +392,20 @@ var ids struct {
 }
 
 // call is a call as a model makes it, with an id of its own.
-func call(tool, arguments string) Call {
+func call(tool, arguments string) turn.Call {
 	ids.Lock()
 	defer ids.Unlock()
 	ids.n++
-	return Call{ModelID: fmt.Sprintf("call_%d", ids.n), Tool: tool, Arguments: arguments}
+	return turn.Call{ModelID: fmt.Sprintf("call_%d", ids.n), Tool: tool, Arguments: arguments}
 }
 
-func bash(command string) Call { return call(toolapi.ToolBash, fmt.Sprintf(`{"command":%q}`, command)) }
+func bash(command string) turn.Call {
+	return call(toolapi.ToolBash, fmt.Sprintf(`{"command":%q}`, command))
+}
 
-func read(path string) Call { return call(toolapi.ToolRead, fmt.Sprintf(`{"path":%q}`, path)) }
+func read(path string) turn.Call { return call(toolapi.ToolRead, fmt.Sprintf(`{"path":%q}`, path)) }
 
-func finish(status toolapi.FinishStatus, summary string, files ...string) Call {
+func finish(status toolapi.FinishStatus, summary string, files ...string) turn.Call {
 	arguments, err := json.Marshal(toolapi.FinishArgs{Status: status, Summary: summary, Files: files})
 	if err != nil {
 		panic(err)
@@ -408,4 +413,6 @@ func finish(status toolapi.FinishStatus, summary string, files ...string) Call {
 	return call(toolapi.ToolFinish, string(arguments))
 }
 
-func question(q string) Call { return call(toolapi.ToolAskUser, fmt.Sprintf(`{"question":%q}`, q)) }
+func question(q string) turn.Call {
+	return call(toolapi.ToolAskUser, fmt.Sprintf(`{"question":%q}`, q))
+}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -35,7 +37,7 @@ const (
 )
 
 // finish judges the finish calls of a turn whose other calls all have their results.
-func (r *run) finish(ctx context.Context, t *Turn) error {
+func (r *run) finish(ctx context.Context, t *turn.Turn) error {
 	for i := range t.Calls {
 		c := &t.Calls[i]
 		if c.Tool != toolapi.ToolFinish || t.Results[i] != nil {
@@ -53,15 +55,15 @@ func (r *run) finish(ctx context.Context, t *Turn) error {
 
 // beforeAnswer refuses a finish call in an answer that also asks a person. The refusal is immediate: the person is asked when all other calls
 // of the turn have results.
-func beforeAnswer(t *Turn) *toolapi.Result {
-	if !slices.ContainsFunc(t.Calls, func(c Call) bool { return toolapi.WaitsForPerson(c.Tool) }) {
+func beforeAnswer(t *turn.Turn) *toolapi.Result {
+	if !slices.ContainsFunc(t.Calls, func(c turn.Call) bool { return toolapi.WaitsForPerson(c.Tool) }) {
 		return nil
 	}
 	return refusal(CodeNotFinished, "you ask the person in the same answer: read the reply, and call finish after that")
 }
 
 // judge returns the result of call i of a turn, one of finish.
-func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error) {
+func (r *run) judge(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, error) {
 	for j, res := range t.Results {
 		switch {
 		case j == i || res == nil:
@@ -106,17 +108,17 @@ const unbegunText = "no tool was called yet, so nothing was looked at, done or c
 // unbegun reports whether the turn is the first of the attempt that has calls, and has none but finish, although tools are granted. A model
 // that claims success at once has done nothing, or had nothing to do: the claim is refused once. Demands of the task need no
 // such refusal, since they are checked.
-func (r *run) unbegun(t *Turn) bool {
+func (r *run) unbegun(t *turn.Turn) bool {
 	works := func(tool string) bool { return tool != toolapi.ToolFinish && !toolapi.WaitsForPerson(tool) }
 	if r.cfg.TextEnds || r.cfg.Accept.any() || len(r.cfg.MCPServers) == 0 && !slices.ContainsFunc(r.cfg.Tools, works) {
 		return false
 	}
-	for _, turn := range r.turns {
-		if turn.Index < t.Index && len(turn.Calls) > 0 {
+	for _, step := range r.turns {
+		if step.Index < t.Index && len(step.Calls) > 0 {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(t.Calls, func(c Call) bool { return c.Tool != toolapi.ToolFinish })
+	return !slices.ContainsFunc(t.Calls, func(c turn.Call) bool { return c.Tool != toolapi.ToolFinish })
 }
 
 // tryAgain is the result of a finish call that failed for a reason outside of the model. Its repetition does not count as a circle.
@@ -127,7 +129,7 @@ func tryAgain(why string) *toolapi.Result {
 }
 
 // unmet returns the claims of a finish call, or the demands of the task, that do not hold; "" if all do.
-func (r *run) unmet(ctx context.Context, c *Call, args toolapi.FinishArgs) (string, error) {
+func (r *run) unmet(ctx context.Context, c *turn.Call, args toolapi.FinishArgs) (string, error) {
 	if args.Status == toolapi.FinishFailed {
 		return "", nil
 	}
@@ -158,7 +160,7 @@ func (r *run) unmet(ctx context.Context, c *Call, args toolapi.FinishArgs) (stri
 }
 
 // acceptedCall returns the index of a finish call of the turn that was accepted, -1 if there is none.
-func acceptedCall(t *Turn) int {
+func acceptedCall(t *turn.Turn) int {
 	for i, res := range t.Results {
 		if i < len(t.Calls) && t.Calls[i].Tool == toolapi.ToolFinish && res != nil && res.OK {
 			return i
@@ -168,7 +170,7 @@ func acceptedCall(t *Turn) int {
 }
 
 // accepted returns the arguments of an accepted finish call of the turn, nil if there is none.
-func accepted(t *Turn) *toolapi.FinishArgs {
+func accepted(t *turn.Turn) *toolapi.FinishArgs {
 	i := acceptedCall(t)
 	if i < 0 {
 		return nil
@@ -181,7 +183,7 @@ func accepted(t *Turn) *toolapi.FinishArgs {
 }
 
 // FinishedFiles returns the files of the finish call that ended the attempt, nil if none did.
-func FinishedFiles(turns []*Turn) []string {
+func FinishedFiles(turns []*turn.Turn) []string {
 	for _, t := range slices.Backward(turns) {
 		if args := accepted(t); args != nil {
 			return args.Files
@@ -191,24 +193,24 @@ func FinishedFiles(turns []*Turn) []string {
 }
 
 // finished is the outcome of an attempt whose last turn has an accepted finish call.
-func finished(cfg Config, args *toolapi.FinishArgs) Outcome {
+func finished(cfg Config, args *toolapi.FinishArgs) outcome.Outcome {
 	switch args.Status {
 	case toolapi.FinishSucceeded:
-		out := Outcome{Kind: Completed, Summary: args.Summary}
+		out := outcome.Outcome{Kind: outcome.Completed, Summary: args.Summary}
 		if len(cfg.Accept.Schemas) > 0 {
 			out.Value = string(args.Value)
 		}
 		return out
 	case toolapi.FinishPartial:
-		return incomplete(ReasonPartial, "The model did a part of the task", args.Summary)
+		return incomplete(outcome.ReasonPartial, "The model did a part of the task", args.Summary)
 	default:
-		return incomplete(ReasonFailed, "The model did not do the task", args.Summary)
+		return incomplete(outcome.ReasonFailed, "The model did not do the task", args.Summary)
 	}
 }
 
-func incomplete(reason, what, summary string) Outcome {
-	return Outcome{Kind: Failed, Partial: text.Cut(text.Printable(summary), maxPartial, maxPartial, "…"), Failure: &Failure{
-		Category: Incomplete, Reason: reason, Retryable: true, Message: fmt.Sprintf("%s, and says: %s", what, text.Cut(summary, maxSaid, 2*maxSaid, "…")),
+func incomplete(reason, what, summary string) outcome.Outcome {
+	return outcome.Outcome{Kind: outcome.Failed, Partial: text.Cut(text.Printable(summary), maxPartial, maxPartial, "…"), Failure: &outcome.Failure{
+		Category: outcome.Incomplete, Reason: reason, Retryable: true, Message: fmt.Sprintf("%s, and says: %s", what, text.Cut(summary, maxSaid, 2*maxSaid, "…")),
 	}}
 }
 
@@ -216,19 +218,19 @@ func incomplete(reason, what, summary string) Outcome {
 const maxSaid = 700
 
 // closing is the turn that records the end of an attempt whose finish call was accepted.
-func closing(prior []*Turn, out Outcome) *Turn {
+func closing(prior []*turn.Turn, out outcome.Outcome) *turn.Turn {
 	answers := iterations(prior)
-	return &Turn{
+	return &turn.Turn{
 		Index: prior[len(prior)-1].Index + 1, Model: answers[len(answers)-1].Model,
-		Content: text.Cut(out.Summary, maxContent, maxContent, contentCutMark), Value: out.Value, Closes: true,
+		Content: text.Cut(out.Summary, maxContent, maxContent, turn.ContentCutMark), Value: out.Value, Closes: true,
 	}
 }
 
 // finishOf returns the finish call that a text is equivalent to, for a model that ends its runs with text and whose task has demands. Text that
 // is JSON is the value too.
-func finishOf(cfg Config, content string) Call {
+func finishOf(cfg Config, content string) turn.Call {
 	args := toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: cutRunes(content, toolapi.MaxFinishSummary)}
-	call := Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
+	call := turn.Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
 	if trimmed := strings.TrimSpace(content); len(cfg.Accept.Schemas) > 0 && json.Valid([]byte(trimmed)) {
 		args.Value = json.RawMessage(trimmed)
 		if with := text.JSON(args); fitsFinish(with) {
@@ -262,8 +264,8 @@ func cutRunes(s string, most int) string {
 
 // close records the end of an attempt whose last turn has an accepted finish call. It does not wait for a sandbox: the sandbox is no longer
 // needed, and its loss must not cost the accepted end.
-func (r *run) close(ctx context.Context, out Outcome) error {
-	if out.Kind != Completed || r.turns[len(r.turns)-1].Closes {
+func (r *run) close(ctx context.Context, out outcome.Outcome) error {
+	if out.Kind != outcome.Completed || r.turns[len(r.turns)-1].Closes {
 		return nil
 	}
 	t := closing(r.turns, out)

@@ -13,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -46,7 +49,7 @@ func listOf(name string, files []string) toolapi.Result {
 }
 
 // codesOf returns the error codes of all results, "ok" if there is none.
-func codesOf(turns []*Turn) string {
+func codesOf(turns []*turn.Turn) string {
 	var codes []string
 	for _, t := range turns {
 		for _, res := range t.Results {
@@ -60,7 +63,7 @@ func codesOf(turns []*Turn) string {
 	return strings.Join(codes, " ")
 }
 
-func write(path string) Call {
+func write(path string) turn.Call {
 	return call(toolapi.ToolWrite, `{"path":"`+path+`","content":"x"}`)
 }
 
@@ -68,36 +71,36 @@ func TestFinish(t *testing.T) {
 	t.Parallel()
 	const ok, part, failed = toolapi.FinishSucceeded, toolapi.FinishPartial, toolapi.FinishFailed
 	for name, tt := range map[string]struct {
-		answers []Answer
+		answers []chat.Answer
 		// want is the kind of the outcome or the reason of its failure, says a part of its text, and codes those of all results.
 		want, says string
 		codes      string
 	}{
-		"at once":          {answers: []Answer{says("", finish(ok, "It is 4."))}, want: "Completed", says: "It is 4.", codes: "ok"},
-		"after work":       {answers: []Answer{says("", write("a")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "ok ok"},
-		"with other calls": {answers: []Answer{says("", write("a"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"at once":          {answers: []chat.Answer{says("", finish(ok, "It is 4."))}, want: "Completed", says: "It is 4.", codes: "ok"},
+		"after work":       {answers: []chat.Answer{says("", write("a")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"with other calls": {answers: []chat.Answer{says("", write("a"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "ok ok"},
 		"before other calls": {
-			answers: []Answer{says("", finish(ok, "Done."), write("a"))}, want: "Completed", says: "Done.", codes: "ok ok",
+			answers: []chat.Answer{says("", finish(ok, "Done."), write("a"))}, want: "Completed", says: "Done.", codes: "ok ok",
 		},
 		"with a call that fails": {
-			answers: []Answer{says("", bash("test"), finish(ok, "All tests pass.")), says("", finish(part, "A test fails."))},
-			want:    ReasonPartial, says: "A test fails.", codes: "exit_1 not_finished ok",
+			answers: []chat.Answer{says("", bash("test"), finish(ok, "All tests pass.")), says("", finish(part, "A test fails."))},
+			want:    outcome.ReasonPartial, says: "A test fails.", codes: "exit_1 not_finished ok",
 		},
-		"twice":           {answers: []Answer{says("", finish(ok, "Done."), finish(failed, "No."))}, want: "Completed", says: "Done.", codes: "ok not_finished"},
-		"partly":          {answers: []Answer{says("", finish(part, "Two of three."))}, want: ReasonPartial, says: "Two of three.", codes: "ok"},
-		"not":             {answers: []Answer{says("", finish(failed, "It cannot be done."))}, want: ReasonFailed, says: "It cannot be done.", codes: "ok"},
-		"a file":          {answers: []Answer{says("", finish(ok, "See there.", "there", "there"))}, want: "Completed", says: "See there.", codes: "ok"},
-		"a missing file":  {answers: []Answer{says("", finish(ok, "See a.", "there", "a")), says("", finish(ok, "See there.", "there"))}, want: "Completed", says: "See there.", codes: "not_accepted ok"},
-		"partly, missing": {answers: []Answer{says("", finish(part, "See a.", "a")), says("", finish(failed, "No.", "a"))}, want: ReasonFailed, says: "No.", codes: "not_accepted ok"},
+		"twice":           {answers: []chat.Answer{says("", finish(ok, "Done."), finish(failed, "No."))}, want: "Completed", says: "Done.", codes: "ok not_finished"},
+		"partly":          {answers: []chat.Answer{says("", finish(part, "Two of three."))}, want: outcome.ReasonPartial, says: "Two of three.", codes: "ok"},
+		"not":             {answers: []chat.Answer{says("", finish(failed, "It cannot be done."))}, want: outcome.ReasonFailed, says: "It cannot be done.", codes: "ok"},
+		"a file":          {answers: []chat.Answer{says("", finish(ok, "See there.", "there", "there"))}, want: "Completed", says: "See there.", codes: "ok"},
+		"a missing file":  {answers: []chat.Answer{says("", finish(ok, "See a.", "there", "a")), says("", finish(ok, "See there.", "there"))}, want: "Completed", says: "See there.", codes: "not_accepted ok"},
+		"partly, missing": {answers: []chat.Answer{says("", finish(part, "See a.", "a")), says("", finish(failed, "No.", "a"))}, want: outcome.ReasonFailed, says: "No.", codes: "not_accepted ok"},
 		"a lie that is repeated": {
-			answers: []Answer{says("", finish(ok, "See a.", "a")), says("", finish(ok, "See a!", "a")), says("", finish(ok, "See b.", "b"))},
-			want:    ReasonAcceptanceFailed, says: `3 times, and what must hold did not. Last: these are not in the workspace: "b"`, codes: "not_accepted not_accepted not_accepted",
+			answers: []chat.Answer{says("", finish(ok, "See a.", "a")), says("", finish(ok, "See a!", "a")), says("", finish(ok, "See b.", "b"))},
+			want:    outcome.ReasonAcceptanceFailed, says: `3 times, and what must hold did not. Last: these are not in the workspace: "b"`, codes: "not_accepted not_accepted not_accepted",
 		},
-		"no status":      {answers: []Answer{says("", call("finish", `{"summary":"x"}`)), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
-		"another status": {answers: []Answer{says("", finish("done", "x")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
-		"no summary":     {answers: []Answer{says("", finish(ok, " ")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
-		"never":          {answers: []Answer{says("The answer is 4."), says("As I said, it is 4.")}, want: ReasonNotFinished, says: "As I said, it is 4."},
-		"reminded":       {answers: []Answer{says("It is 4."), says("", finish(ok, "It is 4."))}, want: "Completed", says: "It is 4.", codes: "ok"},
+		"no status":      {answers: []chat.Answer{says("", call("finish", `{"summary":"x"}`)), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
+		"another status": {answers: []chat.Answer{says("", finish("done", "x")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
+		"no summary":     {answers: []chat.Answer{says("", finish(ok, " ")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
+		"never":          {answers: []chat.Answer{says("The answer is 4."), says("As I said, it is 4.")}, want: outcome.ReasonNotFinished, says: "As I said, it is 4."},
+		"reminded":       {answers: []chat.Answer{says("It is 4."), says("", finish(ok, "It is 4."))}, want: "Completed", says: "It is 4.", codes: "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +118,7 @@ func TestFinish(t *testing.T) {
 				t.Error(d)
 			}
 			last := turns[len(turns)-1]
-			if closes := out.Kind == Completed; last.Closes != closes || closes && (last.Content != tt.says || len(iterations(turns)) != len(turns)-1) {
+			if closes := out.Kind == outcome.Completed; last.Closes != closes || closes && (last.Content != tt.says || len(iterations(turns)) != len(turns)-1) {
 				t.Errorf("the last turn is %+v", last)
 			}
 			// Another loop reaches the same end, without any request.
@@ -134,20 +137,20 @@ func TestSuccessWithTheFirstWord(t *testing.T) {
 	lie := says("", finish(ok, "I wrote it, and all tests pass."))
 	for name, tt := range map[string]struct {
 		cfg     Config
-		answers []Answer
+		answers []chat.Answer
 		codes   string
 	}{
-		"a lie":                {answers: []Answer{lie, says("", write("a")), lie}, codes: "not_finished ok ok"},
-		"it needs no tool":     {answers: []Answer{lie, lie}, codes: "not_finished ok"},
-		"a missing file":       {answers: []Answer{says("", finish(ok, "See a.", "a")), lie}, codes: "not_accepted ok"},
-		"after text":           {answers: []Answer{says("It is 4."), lie, lie}, codes: "not_finished ok"},
-		"two at once":          {answers: []Answer{says("", lie.Calls[0], lie.Calls[0]), lie}, codes: "not_finished not_finished ok"},
-		"with other calls":     {answers: []Answer{says("", write("a"), lie.Calls[0])}, codes: "ok ok"},
-		"a failure":            {answers: []Answer{says("", finish(toolapi.FinishFailed, "No."))}, codes: "ok"},
-		"no tools are granted": {cfg: Config{Tools: []string{}}, answers: []Answer{lie}, codes: "ok"},
-		"nor but of people":    {cfg: Config{Tools: []string{toolapi.ToolAskUser}}, answers: []Answer{lie}, codes: "ok"},
-		"a server has tools":   {cfg: Config{Tools: []string{}, MCPServers: []catalog.MCPServer{{Name: "files"}}}, answers: []Answer{lie, lie}, codes: "not_finished ok"},
-		"a proof is demanded":  {cfg: Config{Accept: Acceptance{Files: []string{"there"}}}, answers: []Answer{lie}, codes: "ok"},
+		"a lie":                {answers: []chat.Answer{lie, says("", write("a")), lie}, codes: "not_finished ok ok"},
+		"it needs no tool":     {answers: []chat.Answer{lie, lie}, codes: "not_finished ok"},
+		"a missing file":       {answers: []chat.Answer{says("", finish(ok, "See a.", "a")), lie}, codes: "not_accepted ok"},
+		"after text":           {answers: []chat.Answer{says("It is 4."), lie, lie}, codes: "not_finished ok"},
+		"two at once":          {answers: []chat.Answer{says("", lie.Calls[0], lie.Calls[0]), lie}, codes: "not_finished not_finished ok"},
+		"with other calls":     {answers: []chat.Answer{says("", write("a"), lie.Calls[0])}, codes: "ok ok"},
+		"a failure":            {answers: []chat.Answer{says("", finish(toolapi.FinishFailed, "No."))}, codes: "ok"},
+		"no tools are granted": {cfg: Config{Tools: []string{}}, answers: []chat.Answer{lie}, codes: "ok"},
+		"nor but of people":    {cfg: Config{Tools: []string{toolapi.ToolAskUser}}, answers: []chat.Answer{lie}, codes: "ok"},
+		"a server has tools":   {cfg: Config{Tools: []string{}, MCPServers: []catalog.MCPServer{{Name: "files"}}}, answers: []chat.Answer{lie, lie}, codes: "not_finished ok"},
+		"a proof is demanded":  {cfg: Config{Accept: Acceptance{Files: []string{"there"}}}, answers: []chat.Answer{lie}, codes: "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +184,7 @@ func TestFinishIsRecordedOnce(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			w.setFault(noFault)
-			if out := mustRun(t, w, nil); out.Kind != Completed || out.Summary != "Done." || len(w.journal.stored) != 2 || w.model.calls != 1 {
+			if out := mustRun(t, w, nil); out.Kind != outcome.Completed || out.Summary != "Done." || len(w.journal.stored) != 2 || w.model.calls != 1 {
 				t.Errorf("got %+v, %d turns, %d calls of the model", out, len(w.journal.stored), w.model.calls)
 			}
 		})
@@ -193,10 +196,10 @@ func TestFinishWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	w := newCallingWorld(t, Config{}, nil, says("", question("Red or blue?"), finish(toolapi.FinishSucceeded, "Red.")), says("", finish(toolapi.FinishSucceeded, "Blue.")))
 	out := mustRun(t, w, nil)
-	if out.Kind != Awaiting || out.Waiting.Kind != AskQuestion {
+	if out.Kind != outcome.Awaiting || out.Waiting.Kind != turn.AskQuestion {
 		t.Fatalf("got %+v", out)
 	}
-	if out = mustRun(t, w, map[string]string{out.Waiting.ID: "blue"}); out.Kind != Completed || out.Summary != "Blue." {
+	if out = mustRun(t, w, map[string]string{out.Waiting.ID: "blue"}); out.Kind != outcome.Completed || out.Summary != "Blue." {
 		t.Errorf("got %+v", out)
 	}
 	if res := w.journal.load()[0].Results[1]; res.ErrorCode != CodeNotFinished {
@@ -206,18 +209,18 @@ func TestFinishWaitsForAnswers(t *testing.T) {
 
 func TestFinishedFiles(t *testing.T) {
 	t.Parallel()
-	call := func(args string, ok bool) *Turn {
-		return &Turn{Calls: []Call{{Tool: "bash"}, {Tool: "finish", Arguments: args}}, Results: []*toolapi.Result{{OK: true}, {OK: ok}}}
+	call := func(args string, ok bool) *turn.Turn {
+		return &turn.Turn{Calls: []turn.Call{{Tool: "bash"}, {Tool: "finish", Arguments: args}}, Results: []*toolapi.Result{{OK: true}, {OK: ok}}}
 	}
 	const one, other = `{"status":"Succeeded","summary":"x","files":["a","b"]}`, `{"status":"Partial","summary":"x","files":["c"]}`
 	for name, tt := range map[string]struct {
-		turns []*Turn
+		turns []*turn.Turn
 		want  []string
 	}{
 		"none":         {nil, nil},
-		"not accepted": {[]*Turn{call(one, false)}, nil},
-		"accepted":     {[]*Turn{call(other, false), call(one, true), {Closes: true}}, []string{"a", "b"}},
-		"without any":  {[]*Turn{call(`{"status":"Failed","summary":"x"}`, true)}, nil},
+		"not accepted": {[]*turn.Turn{call(one, false)}, nil},
+		"accepted":     {[]*turn.Turn{call(other, false), call(one, true), {Closes: true}}, []string{"a", "b"}},
+		"without any":  {[]*turn.Turn{call(`{"status":"Failed","summary":"x"}`, true)}, nil},
 	} {
 		if got := FinishedFiles(tt.turns); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q", name, got)

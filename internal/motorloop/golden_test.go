@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -96,9 +97,9 @@ func noted(r toolapi.Result, data, notes string) *toolapi.Result {
 
 func TestTranscript(t *testing.T) {
 	cfg := Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 3}
-	turns := []*Turn{{
+	turns := []*turn.Turn{{
 		Content: "looking",
-		Calls: []Call{
+		Calls: []turn.Call{
 			{ID: "a1-s1-c0", ModelID: "x", Tool: "bash", Arguments: `{"command":"ls"}`},
 			{ID: "a1-s1-c1", ModelID: "y", Tool: "bash", Arguments: `{"command":`},
 			{ID: "a1-s1-c2", ModelID: "z", Tool: "bash"},

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -23,27 +25,27 @@ const (
 
 // conclude adds the models' texts to a failure. It is called right before Run returns and records nothing. If the end is not recorded after
 // it, both calls are made once more and no others. A failure that broke the sandbox, the endpoint or the journal never comes here.
-func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
+func (r *run) conclude(ctx context.Context, out outcome.Outcome) (outcome.Outcome, error) {
 	if out.Failure == nil {
 		return out, nil
 	}
 	switch out.Failure.Reason {
-	case ReasonNotFinished:
+	case outcome.ReasonNotFinished:
 		out.Partial = text.Cut(text.Printable(r.turns[len(r.turns)-1].Content), maxPartial, maxPartial, "…")
-	case ReasonAcceptanceFailed:
+	case outcome.ReasonAcceptanceFailed:
 		out.Partial = text.Cut(text.Printable(lastClaim(r.turns)), maxPartial, maxPartial, "…")
 	}
-	if out.Failure.Reason == ReasonMaxIterations {
+	if out.Failure.Reason == outcome.ReasonMaxIterations {
 		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)
 		if err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 		out.Partial = text.Cut(text.Printable(said), maxPartial, maxPartial, "…")
 	}
-	if r.hintModel != nil && out.Failure.Category != ModelFailure {
+	if r.hintModel != nil && out.Failure.Category != outcome.ModelFailure {
 		said, err := r.askAside(ctx, &out, "hint", r.hintModel, hintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
 		if err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 		out.Hint = text.Cut(strings.Join(strings.Fields(text.Printable(said)), " "), maxHint, maxHint, "…")
 	}
@@ -52,7 +54,7 @@ func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
 
 // askAside makes one model call for text that nothing depends on, "" if it cannot be had. The only error is that of ctx.
 func (r *run) askAside(
-	ctx context.Context, out *Outcome, what string, m Model, req Request, timeout time.Duration,
+	ctx context.Context, out *outcome.Outcome, what string, m chat.Model, req chat.Request, timeout time.Duration,
 ) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -67,7 +69,7 @@ func (r *run) askAside(
 	start := r.now()
 	a, err := m.Complete(askCtx, req)
 	took := max(r.now().Sub(start), 0)
-	a.Usage = a.Usage.Add(a.Failed).Add(costOf(err))
+	a.Usage = a.Usage.Add(a.Failed).Add(chat.CostOf(err))
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return "", ctxErr
 	}

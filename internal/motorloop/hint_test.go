@@ -10,19 +10,21 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // answeringModel answers everything the same way.
 type answeringModel struct {
-	answer Answer
+	answer chat.Answer
 	err    error
 	within time.Duration
 	asked  int
 }
 
-func (m *answeringModel) Complete(ctx context.Context, _ Request) (Answer, error) {
+func (m *answeringModel) Complete(ctx context.Context, _ chat.Request) (chat.Answer, error) {
 	m.asked++
 	if deadline, ok := ctx.Deadline(); ok {
 		m.within = time.Until(deadline)
@@ -35,9 +37,9 @@ func TestPartialAndHint(t *testing.T) {
 	failing := func(toolapi.Call) toolapi.Result {
 		return toolapi.Result{ErrorCode: toolapi.CodeNotFound, Output: "no"}
 	}
-	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
-	away := &Failure{Category: ModelFailure, Reason: ReasonModelUnavailable, Message: "away"}
-	calls := func(n int) (script []Answer) {
+	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost, Message: "gone"}
+	away := &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonModelUnavailable, Message: "away"}
+	calls := func(n int) (script []chat.Answer) {
 		for i := range n {
 			script = append(script, says("", bash(strings.Repeat("x", i+1))))
 		}
@@ -45,20 +47,20 @@ func TestPartialAndHint(t *testing.T) {
 	}
 	cases := map[string]struct {
 		cfg           Config
-		script        []Answer
+		script        []chat.Answer
 		behave        func(toolapi.Call) toolapi.Result
 		broken        fault
 		reason        string
 		partial, hint string
 		asked         int
 	}{
-		"completed":       {script: []Answer{says("done")}},
-		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
-		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3900}, script: calls(2), reason: ReasonMaxTokens},
-		"tool failure":    {script: slices.Repeat(calls(1), 3), behave: failing, reason: ReasonStuck, hint: "a hint", asked: 1},
-		"empty answers":   {script: []Answer{says(""), says("")}, reason: ReasonEmptyAnswers},
-		"model failure":   {broken: failAt("model: before", away), reason: ReasonModelUnavailable},
-		"sandbox failure": {script: calls(1), broken: failAt("tool: before", lost), reason: ReasonSandboxLost},
+		"completed":       {script: []chat.Answer{says("done")}},
+		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: outcome.ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
+		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3900}, script: calls(2), reason: outcome.ReasonMaxTokens},
+		"tool failure":    {script: slices.Repeat(calls(1), 3), behave: failing, reason: outcome.ReasonStuck, hint: "a hint", asked: 1},
+		"empty answers":   {script: []chat.Answer{says(""), says("")}, reason: outcome.ReasonEmptyAnswers},
+		"model failure":   {broken: failAt("model: before", away), reason: outcome.ReasonModelUnavailable},
+		"sandbox failure": {script: calls(1), broken: failAt("tool: before", lost), reason: outcome.ReasonSandboxLost},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +91,7 @@ func TestPartialAndHint(t *testing.T) {
 
 // No failure of a hint or a partial result stops an attempt from failing, except the end of the loop.
 func TestAsidesThatFail(t *testing.T) {
-	away := &Failure{Category: ModelFailure, Reason: ReasonModelUnavailable, Message: "away"}
+	away := &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonModelUnavailable, Message: "away"}
 	world := func(t *testing.T) *world {
 		return newWorld(t, Config{MaxIterations: 1}, nil, says("", bash("a")))
 	}
@@ -103,7 +105,7 @@ func TestAsidesThatFail(t *testing.T) {
 		}
 		w.loop.HintModel = &answeringModel{err: errors.New("odd")}
 		out := mustRun(t, w, nil)
-		if out.Failure.Reason != ReasonMaxIterations || out.Partial != "" || out.Hint != "" {
+		if out.Failure.Reason != outcome.ReasonMaxIterations || out.Partial != "" || out.Hint != "" {
 			t.Errorf("got %+v", out)
 		}
 	})
@@ -115,7 +117,7 @@ func TestAsidesThatFail(t *testing.T) {
 	})
 	t.Run("calls instead of text", func(t *testing.T) {
 		w := world(t)
-		w.model.aside = func(string) Answer { return says("", bash("b")) }
+		w.model.aside = func(string) chat.Answer { return says("", bash("b")) }
 		if out := mustRun(t, w, nil); out.Partial != "" || len(w.sandbox.executed) != 1 {
 			t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
 		}
@@ -149,7 +151,7 @@ func TestAsidesThatFail(t *testing.T) {
 func TestAsidesAreBoundedAndClean(t *testing.T) {
 	hostile := "\x1b[2Jone\r\ntwo\u202e \x00\xff\tthree" + strings.Repeat(" <b> more", 2000)
 	w := newWorld(t, Config{MaxIterations: 1}, nil, says("", bash("a")))
-	w.model.aside = func(string) Answer { return says(hostile) }
+	w.model.aside = func(string) chat.Answer { return says(hostile) }
 	w.loop.HintModel = w.model
 	out := mustRun(t, w, nil)
 	if !strings.HasPrefix(out.Partial, "\uFFFD[2Jone\ntwo\uFFFD \uFFFD\uFFFD\tthree <b>") || text.EncodedLen(out.Partial) > maxPartial {

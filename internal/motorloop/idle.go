@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -36,13 +38,13 @@ const (
 )
 
 // idle returns in which way a turn is idle.
-func idle(t *Turn) idleKind {
+func idle(t *turn.Turn) idleKind {
 	switch {
-	case len(t.Calls) > 0 || t.summary() || t.Closes:
+	case len(t.Calls) > 0 || t.IsSummary() || t.Closes:
 		return notIdle
 	case t.Content == "":
 		return saidNothing
-	case strings.HasSuffix(t.Content, truncatedMark):
+	case strings.HasSuffix(t.Content, turn.TruncatedMark):
 		return brokeOff
 	case hasWrittenCall(t.Content):
 		return wroteCall
@@ -128,7 +130,7 @@ func announces(s string) bool {
 }
 
 // idleAnswers finds that the last answers were idle. The attempt ends as it stands, and the model's last text is kept.
-func idleAnswers(_ Config, turns []*Turn) *Failure {
+func idleAnswers(_ Config, turns []*turn.Turn) *outcome.Failure {
 	turns = iterations(turns)
 	n := len(turns)
 	if n < maxIdle {
@@ -140,10 +142,10 @@ func idleAnswers(_ Config, turns []*Turn) *Failure {
 		}
 	}
 	last := turns[n-1]
-	f := &Failure{Category: ModelFailure, Reason: ReasonNotFinished, Retryable: true}
+	f := &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonNotFinished, Retryable: true}
 	switch idle(last) {
 	case saidNothing, brokeOff:
-		f.Reason = ReasonEmptyAnswers
+		f.Reason = outcome.ReasonEmptyAnswers
 		f.Message = fmt.Sprintf("The model %s gave %d answers in a row with neither a tool call nor a complete text. "+
 			"Try another model, or one with a larger output limit.", last.Model, maxIdle)
 	default:

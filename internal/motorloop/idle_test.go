@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]idleKind{
-		"":                          saidNothing,
-		"half of a" + truncatedMark: brokeOff,
-		"The sum is 42.":            saidText,
+		"":                               saidNothing,
+		"half of a" + turn.TruncatedMark: brokeOff,
+		"The sum is 42.":                 saidText,
 		"I fixed the bug. I will be glad to help again: the tests pass.":                       saidText,
 		"Let me know if you need more, the sum is 42.\nThe sum is 42.":                         saidText,
 		"I will now write the numbers to artifacts/numbers.txt and then check the file.":       announced,
@@ -27,14 +30,14 @@ func TestIdle(t *testing.T) {
 		`The package.json has {"name": "read", "version": "1.0"}.`:                             saidText,
 		`{"name": "left-pad", "arguments": {"n": 1}} is the record`:                            saidText,
 	} {
-		if got := idle(&Turn{Content: text}); got != want {
+		if got := idle(&turn.Turn{Content: text}); got != want {
 			t.Errorf("%q is %d, want %d", text, got, want)
 		}
 	}
-	for name, turn := range map[string]*Turn{
-		"calls": {Content: "I will", Calls: []Call{{}}}, "summary": {Content: "x", Through: 1}, "end": {Content: "x", Closes: true},
+	for name, step := range map[string]*turn.Turn{
+		"calls": {Content: "I will", Calls: []turn.Call{{}}}, "summary": {Content: "x", Through: 1}, "end": {Content: "x", Closes: true},
 	} {
-		if got := idle(turn); got != notIdle {
+		if got := idle(step); got != notIdle {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
@@ -51,7 +54,7 @@ func TestIdleOfLongTexts(t *testing.T) {
 		"stops":     strings.Repeat(". ", maxContent/2),
 	} {
 		start := time.Now()
-		if got := idle(&Turn{Content: text}); got != saidText {
+		if got := idle(&turn.Turn{Content: text}); got != saidText {
 			t.Errorf("%s: %d", name, got)
 		}
 		if took := time.Since(start); took > 2*time.Second {
@@ -64,11 +67,11 @@ func TestIdleOfLongTexts(t *testing.T) {
 func TestTextEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{}, nil, says("I will now write the file."), says("It is written."))
-	if out := mustRun(t, w, nil); out.Kind != Completed || out.Summary != "It is written." || w.model.calls != 2 {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed || out.Summary != "It is written." || w.model.calls != 2 {
 		t.Errorf("got %+v", out)
 	}
 	w = newWorld(t, Config{}, nil, says("I will now write the file."), says(`<tool_call>{"name":"write"}</tool_call>`))
-	if out := mustRun(t, w, nil); out.Kind != Failed || out.Failure.Reason != ReasonNotFinished || !strings.Contains(out.Partial, "<tool_call>") {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonNotFinished || !strings.Contains(out.Partial, "<tool_call>") {
 		t.Errorf("got %+v", out)
 	}
 }

@@ -5,6 +5,10 @@ package motorloop
 import (
 	"fmt"
 	"slices"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // bailout is how many turns in a row may consist of calls that cannot be carried out before the attempt ends.
@@ -13,41 +17,38 @@ const bailout = 3
 // verdict reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
 // settled: a loop that resumes after a restart reaches the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
-func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
+func verdict(cfg Config, turns []*turn.Turn) (outcome.Outcome, bool) {
 	if checksDue(cfg, turns) {
-		return Outcome{}, false
+		return outcome.Outcome{}, false
 	}
 	if n := len(turns); n > 0 && turns[n-1].Closes {
-		return Outcome{Kind: Completed, Summary: turns[n-1].Content, Value: turns[n-1].Value}, true
+		return outcome.Outcome{Kind: outcome.Completed, Summary: turns[n-1].Content, Value: turns[n-1].Value}, true
 	}
 	if list := judged(turns); len(list) > 0 {
 		if args := accepted(list[len(list)-1]); args != nil {
 			return finished(cfg, args), true
 		}
 	}
-	for _, check := range []func(Config, []*Turn) *Failure{
+	for _, check := range []func(Config, []*turn.Turn) *outcome.Failure{
 		acceptanceFailed, notGettingOn, idleAnswers, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
-			return Outcome{Kind: Failed, Failure: f}, true
+			return outcome.Outcome{Kind: outcome.Failed, Failure: f}, true
 		}
 	}
-	return Outcome{}, false
+	return outcome.Outcome{}, false
 }
 
-// summary reports whether the turn replaces others, and is none of the model's steps.
-func (t *Turn) summary() bool { return t.Through > 0 }
-
 // iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
-func iterations(turns []*Turn) []*Turn {
+func iterations(turns []*turn.Turn) []*turn.Turn {
 	turns = judged(turns)
 	if n := len(turns); n > 1 && turns[n-1].Closes && accepted(turns[n-2]) != nil {
 		turns = turns[:n-1]
 	}
-	return slices.DeleteFunc(slices.Clone(turns), (*Turn).summary)
+	return slices.DeleteFunc(slices.Clone(turns), (*turn.Turn).IsSummary)
 }
 
-func maxTokens(cfg Config, turns []*Turn) *Failure {
+func maxTokens(cfg Config, turns []*turn.Turn) *outcome.Failure {
 	if used := usedTokens(cfg, turns); cfg.MaxTokens > 0 && used >= cfg.MaxTokens {
 		return outOfTokens(fmt.Sprintf("The run used %d tokens of %d without finishing.", used, cfg.MaxTokens))
 	}
@@ -56,8 +57,8 @@ func maxTokens(cfg Config, turns []*Turn) *Failure {
 
 // maxTokensFor is maxTokens before a call: the minimum cost of the request counts as used. It prevents a call whose
 // answer could no longer be used.
-func maxTokensFor(cfg Config, turns []*Turn, req Request) *Failure {
-	used, next := usedTokens(cfg, turns), requestTokens(req)
+func maxTokensFor(cfg Config, turns []*turn.Turn, req chat.Request) *outcome.Failure {
+	used, next := usedTokens(cfg, turns), chat.Tokens(req)
 	if cfg.MaxTokens <= 0 || used+next < cfg.MaxTokens {
 		return nil
 	}
@@ -65,7 +66,7 @@ func maxTokensFor(cfg Config, turns []*Turn, req Request) *Failure {
 }
 
 // usedTokens returns how many tokens the model calls of the run took so far.
-func usedTokens(cfg Config, turns []*Turn) int64 {
+func usedTokens(cfg Config, turns []*turn.Turn) int64 {
 	used := cfg.UsedTokens
 	for _, t := range turns {
 		used += t.Usage.Total() + t.Failed.Total()
@@ -73,21 +74,21 @@ func usedTokens(cfg Config, turns []*Turn) int64 {
 	return used
 }
 
-func outOfTokens(what string) *Failure {
-	return &Failure{
-		Category: BudgetExhausted, Reason: ReasonMaxTokens,
+func outOfTokens(what string) *outcome.Failure {
+	return &outcome.Failure{
+		Category: outcome.BudgetExhausted, Reason: outcome.ReasonMaxTokens,
 		Message: what + " Create a run with a higher limit (spec.limits.maxTokens), or split the task.",
 	}
 }
 
-func maxIterations(cfg Config, turns []*Turn) *Failure {
+func maxIterations(cfg Config, turns []*turn.Turn) *outcome.Failure {
 	taken := len(iterations(turns))
 	if taken < int(cfg.MaxIterations) {
 		return nil
 	}
-	return &Failure{
-		Category: BudgetExhausted,
-		Reason:   ReasonMaxIterations,
+	return &outcome.Failure{
+		Category: outcome.BudgetExhausted,
+		Reason:   outcome.ReasonMaxIterations,
 		Message: fmt.Sprintf("The attempt took %d turns, all that it may, without finishing. "+
 			"Raise the limit or split the task.", taken),
 		Retryable: true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -82,7 +83,7 @@ func TestLooksAreMadeAgain(t *testing.T) {
 		}
 		return toolapi.Result{OK: true}
 	}, says("", finish(toolapi.FinishSucceeded, "Done.", "a")))
-	if out := mustRun(t, w, nil); out.Kind != Completed {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 		t.Errorf("got %+v", out)
 	}
 	if d := cmp.Diff([]string{"a1-s1-c0-f0", "a1-s1-c0-f0-r1", "a1-s1-c0-f0-r2"}, w.sandbox.executedIDs()); d != "" {

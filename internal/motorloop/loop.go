@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -17,7 +19,7 @@ import (
 // Journal, so a Loop can be discarded at any point and another one resumes from the same turns.
 type Loop struct {
 	Config  Config
-	Model   Model
+	Model   chat.Model
 	Tools   Tools
 	Journal Journal
 	// Person responds to the questions of calls. Nil means that there is never a response.
@@ -45,7 +47,7 @@ type Loop struct {
 	Skills SkillChecker
 	// HintModel is asked once, with a short timeout, for a hint when the turns show that the attempt failed, unless it is the
 	// model that failed. If it is nil, no hint is requested.
-	HintModel Model
+	HintModel chat.Model
 	// Now is the clock, time.Now if nil. It measures ModelDuration and dates records; no decision depends on it.
 	Now func() time.Time
 	// Logger gets one line per turn and one per tool call, without contents. Nil logs nothing.
@@ -55,8 +57,8 @@ type Loop struct {
 // Run carries the attempt on until it is over or needs a person. turns are those of the journal, oldest first; Run does
 // not change them.
 //
-// A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
-// decided: an *Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
+// An *outcome.Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
+// decided: a *chat.Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
 // and call Run again. That repeats no finished tool call. It costs at most one model call, or, if the attempt was over, one for the partial
 // result and one for the hint.
 //
@@ -66,7 +68,7 @@ type Loop struct {
 //	     │                                                  │
 //	     ▼                                                  ▼
 //	Completed, or partial result, hint, Failed          Awaiting
-func (l *Loop) Run(ctx context.Context, turns []*Turn) (Outcome, error) {
+func (l *Loop) Run(ctx context.Context, turns []*turn.Turn) (outcome.Outcome, error) {
 	r := l.newRun(turns)
 	defer r.gate.stop()
 	out, err := r.run(ctx)
@@ -74,34 +76,34 @@ func (l *Loop) Run(ctx context.Context, turns []*Turn) (Outcome, error) {
 }
 
 // concluded separates the end of the attempt from errors that decide nothing about it.
-func concluded(ctx context.Context, out Outcome, err error) (Outcome, error) {
+func concluded(ctx context.Context, out outcome.Outcome, err error) (outcome.Outcome, error) {
 	if err == nil {
 		return out, nil
 	}
 	if errors.Is(err, ErrStale) {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	// A cancelled model or tool call may report its cancellation as a failure of its own, which would end the
 	// attempt because the manager was stopped.
 	if ctxErr := ctx.Err(); ctxErr != nil {
-		return Outcome{}, ctxErr
+		return outcome.Outcome{}, ctxErr
 	}
-	if f, ok := errors.AsType[*Failure](err); ok {
-		return Outcome{Kind: Failed, Failure: f}, nil
+	if f, ok := errors.AsType[*outcome.Failure](err); ok {
+		return outcome.Outcome{Kind: outcome.Failed, Failure: f}, nil
 	}
-	return Outcome{}, err
+	return outcome.Outcome{}, err
 }
 
 // run is the state of one call of Loop.Run.
 type run struct {
 	cfg     Config
-	model   Model
+	model   chat.Model
 	tools   Tools
 	journal Journal
 	now     func() time.Time
 	log     *slog.Logger
 	// hintModel may be nil.
-	hintModel Model
+	hintModel chat.Model
 	person    Person
 	// domains, policy, search and credentials may be nil.
 	domains     DomainPolicy
@@ -118,14 +120,14 @@ type run struct {
 
 	catalog *catalog.Catalog
 	gate    *gate
-	turns   []*Turn
+	turns   []*turn.Turn
 	// unrecorded is true if the last turn has entries that the journal lacks.
 	unrecorded bool
 	// ahead are calls that are made before it is their turn, by their execution; see readAhead.
 	ahead map[string]chan early
 }
 
-func (l *Loop) newRun(turns []*Turn) *run {
+func (l *Loop) newRun(turns []*turn.Turn) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
 		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills,
@@ -141,58 +143,48 @@ func (l *Loop) newRun(turns []*Turn) *run {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	for _, t := range turns {
-		r.turns = append(r.turns, cloneTurn(t))
+		r.turns = append(r.turns, turn.Clone(t))
 	}
 	return r
 }
 
-// cloneTurn copies a turn with as many results as calls. So Run never changes the caller's turns, which may belong to a cache.
-func cloneTurn(t *Turn) *Turn {
-	c := *t
-	c.Calls = slices.Clone(t.Calls)
-	c.Results = make([]*toolapi.Result, len(t.Calls))
-	copy(c.Results, t.Results)
-	c.Unknown, c.Asks = slices.Clone(t.Unknown), slices.Clone(t.Asks)
-	return &c
-}
-
-func (r *run) run(ctx context.Context) (Outcome, error) {
+func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 		if n := len(r.turns); n > 0 && !r.turns[n-1].Settled() {
 			waits, err := r.carryOut(ctx)
 			if err != nil {
-				return Outcome{}, err
+				return outcome.Outcome{}, err
 			}
 			if waits != nil {
-				return Outcome{Kind: Awaiting, Waiting: waits}, nil
+				return outcome.Outcome{Kind: outcome.Awaiting, Waiting: waits}, nil
 			}
 		}
 		if out, over := verdict(r.cfg, r.turns); over {
 			if err := r.close(ctx, out); err != nil {
-				return Outcome{}, err
+				return outcome.Outcome{}, err
 			}
 			return r.conclude(ctx, out)
 		}
 		t, err := r.next(ctx)
 		if err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 		// The record of a turn names the sandbox that carries it out, so the sandbox must be known first.
 		if err := r.gate.wait(ctx); err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 		if err := r.journal.Append(ctx, t); err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 		r.turns = append(r.turns, t)
 	}
 }
 
 // next makes the turn that follows: the model's next step, or the checks or a summary if they are due.
-func (r *run) next(ctx context.Context) (*Turn, error) {
+func (r *run) next(ctx context.Context) (*turn.Turn, error) {
 	if checksDue(r.cfg, r.turns) {
 		return checks(r.cfg, r.turns), nil
 	}
@@ -206,7 +198,7 @@ func (r *run) next(ctx context.Context) (*Turn, error) {
 }
 
 // ask asks the model for its next step.
-func (r *run) ask(ctx context.Context) (*Turn, error) {
+func (r *run) ask(ctx context.Context) (*turn.Turn, error) {
 	r.learnPeer(ctx)
 	a, req, took, err := r.completeStep(ctx)
 	if err != nil {
@@ -223,31 +215,31 @@ func (r *run) ask(ctx context.Context) (*Turn, error) {
 
 // complete makes one model call while the sandbox gets ready. A run without an available sandbox needs no answer, so the
 // failing gate ends the call.
-func (r *run) complete(ctx context.Context, req Request) (Answer, time.Duration, error) {
+func (r *run) complete(ctx context.Context, req chat.Request) (chat.Answer, time.Duration, error) {
 	if f := maxTokensFor(r.cfg, r.turns, req); f != nil {
-		return Answer{}, 0, f
+		return chat.Answer{}, 0, f
 	}
 	modelCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.gate.start(ctx)
 	defer r.gate.onFailure(cancel)()
 	if err := r.gate.failed(); err != nil {
-		return Answer{}, 0, err
+		return chat.Answer{}, 0, err
 	}
 	start := r.now()
 	a, err := r.model.Complete(modelCtx, req)
 	if err != nil {
 		if gateErr := r.gate.failed(); gateErr != nil {
-			return Answer{}, 0, gateErr
+			return chat.Answer{}, 0, gateErr
 		}
-		return Answer{}, 0, err
+		return chat.Answer{}, 0, err
 	}
 	return a, max(r.now().Sub(start), 0), nil
 }
 
 // stamp records in a turn which request it answers and how long that took.
-func stamp(t *Turn, req Request, took time.Duration) {
+func stamp(t *turn.Turn, req chat.Request, took time.Duration) {
 	t.ModelDuration = took
-	t.PromptDigest = PromptDigest(req)
-	t.RequestDigest = RequestDigest(req)
+	t.PromptDigest = chat.PromptDigest(req)
+	t.RequestDigest = chat.RequestDigest(req)
 }

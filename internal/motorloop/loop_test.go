@@ -10,10 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-func mustRun(t *testing.T, w *world, answers map[string]string) Outcome {
+func mustRun(t *testing.T, w *world, answers map[string]string) outcome.Outcome {
 	t.Helper()
 	out, err := w.run(t.Context(), answers)
 	if err != nil {
@@ -24,7 +27,7 @@ func mustRun(t *testing.T, w *world, answers map[string]string) Outcome {
 
 func TestCompletes(t *testing.T) {
 	w := newWorld(t, Config{Attempt: 2}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
-	if d := cmp.Diff(Outcome{Kind: Completed, Summary: "done"}, mustRun(t, w, nil)); d != "" {
+	if d := cmp.Diff(outcome.Outcome{Kind: outcome.Completed, Summary: "done"}, mustRun(t, w, nil)); d != "" {
 		t.Error(d)
 	}
 	var ran []string
@@ -38,9 +41,9 @@ func TestCompletes(t *testing.T) {
 	if w.journal.settles != 2 {
 		t.Errorf("settled %d times, want once per turn with calls", w.journal.settles)
 	}
-	for i, turn := range w.journal.load() {
-		if want := RequestDigest(w.model.seen[i]); turn.RequestDigest != want || len(turn.PromptDigest) != 71 {
-			t.Errorf("turn %d: digests %s %s", i+1, turn.RequestDigest, turn.PromptDigest)
+	for i, step := range w.journal.load() {
+		if want := chat.RequestDigest(w.model.seen[i]); step.RequestDigest != want || len(step.PromptDigest) != 71 {
+			t.Errorf("turn %d: digests %s %s", i+1, step.RequestDigest, step.PromptDigest)
 		}
 	}
 	// The run that was over before its end was reported ends the same way, without any request.
@@ -52,7 +55,7 @@ func TestCompletes(t *testing.T) {
 // Requests of a hostile or clumsy model, and the envelope of each refusal.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
-		call       Call
+		call       turn.Call
 		code, says string
 	}{
 		"unknown tool":     {call("rm", "{}"), toolapi.CodeUnknownTool, `there is no tool "rm": the tools are bash, read, write, ask_user`},
@@ -84,7 +87,7 @@ func TestRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Config{}, nil, says("", tc.call), says("done"))
-			if out := mustRun(t, w, nil); out.Kind != Completed {
+			if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 				t.Fatalf("got %+v", out)
 			}
 			res := w.journal.load()[0].Results[0]
@@ -121,17 +124,17 @@ func TestTolerance(t *testing.T) {
 }
 
 func TestTooManyCalls(t *testing.T) {
-	var calls []Call
+	var calls []turn.Call
 	for range 40 {
 		calls = append(calls, bash("x"))
 	}
 	w := newWorld(t, Config{}, nil, says("", calls...), says("done"))
 	mustRun(t, w, nil)
-	turn := w.journal.load()[0]
-	if len(w.sandbox.executed) != toolapi.MaxCalls || len(turn.Calls) != maxRecordedCalls {
-		t.Errorf("ran %d, recorded %d", len(w.sandbox.executed), len(turn.Calls))
+	step := w.journal.load()[0]
+	if len(w.sandbox.executed) != toolapi.MaxCalls || len(step.Calls) != maxRecordedCalls {
+		t.Errorf("ran %d, recorded %d", len(w.sandbox.executed), len(step.Calls))
 	}
-	if got := turn.Results[toolapi.MaxCalls].ErrorCode; got != toolapi.CodeTooManyCalls {
+	if got := step.Results[toolapi.MaxCalls].ErrorCode; got != toolapi.CodeTooManyCalls {
 		t.Errorf("call %d: %s", toolapi.MaxCalls+1, got)
 	}
 	if got := w.sandbox.executed[0].MaxOutputBytes; got != toolapi.MaxBashOutputBytes {
@@ -142,15 +145,15 @@ func TestTooManyCalls(t *testing.T) {
 func TestAskUser(t *testing.T) {
 	w := newWorld(t, Config{}, nil, says("", bash("a"), question("one?"), question("two?"), bash("b")), says("done"))
 	out := mustRun(t, w, nil)
-	if out.Kind != Awaiting || out.Waiting.ID != "a1-s1-c1" {
+	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s1-c1" {
 		t.Fatalf("got %+v", out)
 	}
-	turn := w.journal.load()[0]
-	if args, err := ParseQuestion(turn.Calls[1]); err != nil || args.Question != "one?" || len(turn.Asks) != 1 {
-		t.Errorf("question %+v, %v, recorded %+v", args, err, turn.Asks)
+	step := w.journal.load()[0]
+	if args, err := ParseQuestion(step.Calls[1]); err != nil || args.Question != "one?" || len(step.Asks) != 1 {
+		t.Errorf("question %+v, %v, recorded %+v", args, err, step.Asks)
 	}
-	if turn.Settled() || turn.Results[0] == nil || turn.Results[3] == nil {
-		t.Errorf("while waiting: %+v", turn.Results)
+	if step.Settled() || step.Results[0] == nil || step.Results[3] == nil {
+		t.Errorf("while waiting: %+v", step.Results)
 	}
 	settles := w.journal.settles
 	if again := mustRun(t, w, nil); again.Waiting.ID != "a1-s1-c1" || w.journal.settles != settles {
@@ -159,12 +162,12 @@ func TestAskUser(t *testing.T) {
 	if out = mustRun(t, w, map[string]string{"a1-s1-c1": "yes", "a1-s9-c9": "?"}); out.Waiting == nil || out.Waiting.ID != "a1-s1-c2" {
 		t.Fatalf("got %+v", out)
 	}
-	if out = mustRun(t, w, map[string]string{"a1-s1-c1": "changed", "a1-s1-c2": "no"}); out.Kind != Completed {
+	if out = mustRun(t, w, map[string]string{"a1-s1-c1": "changed", "a1-s1-c2": "no"}); out.Kind != outcome.Completed {
 		t.Fatalf("got %+v", out)
 	}
-	turn = w.journal.load()[0]
+	step = w.journal.load()[0]
 	want := &toolapi.Result{OK: true, Output: "The person replied: yes", Provenance: toolapi.ProvenanceUser}
-	if d := cmp.Diff(want, turn.Results[1]); d != "" {
+	if d := cmp.Diff(want, step.Results[1]); d != "" {
 		t.Error(d)
 	}
 	if len(w.sandbox.executed) != 2 || w.model.calls != 2 {
@@ -184,7 +187,7 @@ func TestReady(t *testing.T) {
 			t.Errorf("recorded %s", w.journal.stored)
 		}
 	})
-	lost := &Failure{Category: InfraFailure, Reason: ReasonIsolationUnverified, Message: "x"}
+	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonIsolationUnverified, Message: "x"}
 	t.Run("calls wait for it", func(t *testing.T) {
 		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
 		w.sandbox.ready = false
@@ -204,7 +207,7 @@ func TestReady(t *testing.T) {
 			w.sandbox.ready = true
 			return nil
 		}
-		if out := mustRun(t, w, nil); out.Kind != Completed || times != 1 {
+		if out := mustRun(t, w, nil); out.Kind != outcome.Completed || times != 1 {
 			t.Errorf("got %+v, ready was called %d times", out, times)
 		}
 	})
@@ -251,14 +254,14 @@ func TestReady(t *testing.T) {
 		}
 		w.sandbox.fault, w.sandbox.ready = noFault, false
 		w.loop.Ready = func(context.Context) error { w.sandbox.ready = true; return nil }
-		if out := mustRun(t, w, nil); out.Kind != Completed {
+		if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 			t.Errorf("got %+v", out)
 		}
 	})
 }
 
 func TestErrors(t *testing.T) {
-	gone := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
+	gone := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost, Message: "gone"}
 	t.Run("lost sandbox keeps what was done", func(t *testing.T) {
 		w := newWorld(t, Config{}, nil, says("", bash("a"), bash("b")))
 		w.sandbox.fault = func(_ context.Context, _ string) error {
@@ -274,9 +277,9 @@ func TestErrors(t *testing.T) {
 		if out := mustRun(t, w, nil); out.Failure != gone {
 			t.Fatalf("got %+v", out)
 		}
-		turn := w.journal.load()[0]
-		if turn.Results[0] == nil || turn.Results[1] != nil {
-			t.Errorf("recorded %+v", turn.Results)
+		step := w.journal.load()[0]
+		if step.Results[0] == nil || step.Results[1] != nil {
+			t.Errorf("recorded %+v", step.Results)
 		}
 	})
 	for name, end := range map[string]func(cancel context.CancelFunc) error{
@@ -296,8 +299,8 @@ func TestErrors(t *testing.T) {
 			if _, err := w.run(ctx, nil); err == nil {
 				t.Fatal("no error")
 			}
-			if turn := w.journal.load()[0]; turn.Results[0] == nil || turn.Results[1] != nil {
-				t.Errorf("recorded %+v", turn.Results)
+			if step := w.journal.load()[0]; step.Results[0] == nil || step.Results[1] != nil {
+				t.Errorf("recorded %+v", step.Results)
 			}
 		})
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -23,7 +25,7 @@ func noteServer() catalog.MCPServer {
 }
 
 // mcpWorld is a world with the servers, which are there once the sandbox is ready.
-func mcpWorld(t *testing.T, servers *[]catalog.MCPServer, answers ...Answer) *world {
+func mcpWorld(t *testing.T, servers *[]catalog.MCPServer, answers ...chat.Answer) *world {
 	t.Helper()
 	w := newWorld(t, Config{}, nil, answers...)
 	w.sandbox.ready = false
@@ -55,7 +57,7 @@ func TestMCPCalls(t *testing.T) {
 			call("mcp__other__any", `{}`), call("bash", `{"command":"x"}`)),
 		says("done"))
 	out, err := w.run(t.Context(), nil)
-	if err != nil || out.Kind != Completed {
+	if err != nil || out.Kind != outcome.Completed {
 		t.Fatalf("%+v %v", out, err)
 	}
 	turn := w.journal.load()[0]
@@ -94,7 +96,7 @@ func TestMCPGoesOn(t *testing.T) {
 	w.sandbox.ready = false
 	servers = []catalog.MCPServer{{Name: "notes", Problem: "it has changed"}}
 	out, err := w.run(t.Context(), nil)
-	if err != nil || out.Kind != Completed || w.journal.load()[0].Results[0].Output != "output of a1-s1-c0" || len(w.sandbox.executed) != 1 {
+	if err != nil || out.Kind != outcome.Completed || w.journal.load()[0].Results[0].Output != "output of a1-s1-c0" || len(w.sandbox.executed) != 1 {
 		t.Errorf("%+v %v, %+v", out, err, w.journal.load()[0].Results[0])
 	}
 
@@ -103,7 +105,7 @@ func TestMCPGoesOn(t *testing.T) {
 	w.loop.Ready = func(context.Context) error { return errors.New("no sandbox") }
 	w.mustWait(t, nil, "a1-s1-c0")
 
-	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost}
+	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost}
 	w = mcpWorld(t, &servers)
 	w.loop.Ready = func(context.Context) error { return lost }
 	if out, err := w.run(t.Context(), nil); err != nil || out.Failure != lost || w.model.calls > 0 {

@@ -10,12 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-var theOnly = Call{Tool: toolapi.ToolOneshot, Arguments: `{"language":"python","source":"1","timeoutMs":100}`}
+var theOnly = turn.Call{Tool: toolapi.ToolOneshot, Arguments: `{"language":"python","source":"1","timeoutMs":100}`}
 
-func once(t *testing.T, w *world, refused *toolapi.Result) Outcome {
+func once(t *testing.T, w *world, refused *toolapi.Result) outcome.Outcome {
 	t.Helper()
 	out, err := w.loop.Once(t.Context(), w.journal.load(), theOnly, refused)
 	if err != nil {
@@ -29,12 +31,12 @@ func TestOnce(t *testing.T) {
 	w := newWorld(t, Config{Attempt: 3}, nil)
 	for range 2 {
 		// The second time no work remains.
-		if diff := cmp.Diff(Outcome{Kind: Completed}, once(t, w, nil)); diff != "" {
+		if diff := cmp.Diff(outcome.Outcome{Kind: outcome.Completed}, once(t, w, nil)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	want := []*Turn{{
-		Index: 1, Calls: []Call{{ID: "a3-s1-c0", ModelID: "a3-s1-c0", Tool: toolapi.ToolOneshot, Arguments: theOnly.Arguments}},
+	want := []*turn.Turn{{
+		Index: 1, Calls: []turn.Call{{ID: "a3-s1-c0", ModelID: "a3-s1-c0", Tool: toolapi.ToolOneshot, Arguments: theOnly.Arguments}},
 		Results: []*toolapi.Result{{OK: true, Output: "output of a3-s1-c0", Provenance: toolapi.ProvenanceInternal}},
 	}}
 	if diff := cmp.Diff(want, w.journal.load()); diff != "" {
@@ -53,7 +55,7 @@ func TestOnceRefused(t *testing.T) {
 		return nil
 	}
 	refused := &toolapi.Result{ErrorCode: toolapi.CodeExecutionBlocked, Output: "no", Provenance: toolapi.ProvenanceInternal}
-	if out := once(t, w, refused); out.Kind != Completed {
+	if out := once(t, w, refused); out.Kind != outcome.Completed {
 		t.Errorf("got %+v", out)
 	}
 	if diff := cmp.Diff([]*toolapi.Result{refused}, w.journal.load()[0].Results); diff != "" || len(w.sandbox.executed) > 0 {
@@ -73,9 +75,9 @@ func TestOnceUnknown(t *testing.T) {
 			return toolapi.Result{OK: true}
 		})
 		once(t, w, nil)
-		turn := w.journal.load()[0]
-		if got := turn.Results[0].ErrorCode; got != want || len(turn.Unknown) != deaths || len(w.sandbox.executed) != min(deaths+1, MaxExecutions) {
-			t.Errorf("%d deaths: code %q after %d calls, %+v", deaths, got, len(w.sandbox.executed), turn.Unknown)
+		step := w.journal.load()[0]
+		if got := step.Results[0].ErrorCode; got != want || len(step.Unknown) != deaths || len(w.sandbox.executed) != min(deaths+1, MaxExecutions) {
+			t.Errorf("%d deaths: code %q after %d calls, %+v", deaths, got, len(w.sandbox.executed), step.Unknown)
 		}
 	}
 }
@@ -84,7 +86,7 @@ func TestOnceAwaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown} })
 	out, err := w.loop.Once(t.Context(), nil, bash("x"), nil)
-	if err != nil || out.Kind != Awaiting || out.Waiting == nil || out.Waiting.ID != "a1-s1-c0" {
+	if err != nil || out.Kind != outcome.Awaiting || out.Waiting == nil || out.Waiting.ID != "a1-s1-c0" {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
@@ -102,7 +104,7 @@ func TestOnceGoesOn(t *testing.T) {
 			}
 			w.setFault(noFault)
 			once(t, w, nil)
-			if turn := w.journal.load()[0]; !turn.Settled() || len(w.sandbox.executed) != 1 {
+			if step := w.journal.load()[0]; !step.Settled() || len(w.sandbox.executed) != 1 {
 				t.Errorf("%s: ran %v", point, w.sandbox.executedIDs())
 			}
 		}
@@ -111,7 +113,7 @@ func TestOnceGoesOn(t *testing.T) {
 
 func TestOnceFails(t *testing.T) {
 	t.Parallel()
-	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost}
+	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost}
 	for name, tt := range map[string]struct {
 		ready, call error
 		appended    int

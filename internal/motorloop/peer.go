@@ -5,6 +5,9 @@ package motorloop
 import (
 	"context"
 	"slices"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // learnPeer asks for the capabilities of the sandbox, until they are known. A sandbox that is not available ends the question.
@@ -24,14 +27,14 @@ func (r *run) learnPeer(ctx context.Context) {
 // keepPrompt retains the prompt of an attempt that began before its slow sandbox reported its environment. Another prompt would invalidate
 // the endpoint's cache of the whole conversation, then and in each loop that carries the attempt on.
 func (r *run) keepPrompt() {
-	i := slices.IndexFunc(r.turns, func(t *Turn) bool { return t.PromptDigest != "" })
+	i := slices.IndexFunc(r.turns, func(t *turn.Turn) bool { return t.PromptDigest != "" })
 	if i < 0 || r.cfg.Peer.Environment() == nil {
 		return
 	}
 	without := r.cfg
 	without.Peer = r.cfg.Peer.WithoutEnvironment()
 	began := r.turns[i].PromptDigest
-	if began != digest([]byte(SystemPrompt(r.cfg))) && began == digest([]byte(SystemPrompt(without))) {
+	if began != chat.Digest(SystemPrompt(r.cfg)) && began == chat.Digest(SystemPrompt(without)) {
 		r.cfg = without
 	}
 }

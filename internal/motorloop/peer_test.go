@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -64,7 +65,7 @@ func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
 		<-asked // The question to the sandbox is over by now.
 		return ctx.Err()
 	}
-	if out := mustRun(t, w, nil); out.Kind != Completed {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 		t.Errorf("%+v", out)
 	}
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // The fixed part of a run with ten tools is small: it is in every request. A token is about four bytes.
 func TestTheFixedPartIsSmall(t *testing.T) {
 	t.Parallel()
-	const maxPrompt, maxDefinitions = 1000 * bytesPerToken, 1200 * bytesPerToken
+	const maxPrompt, maxDefinitions = 1000 * chat.BytesPerToken, 1200 * chat.BytesPerToken
 	cfg := Config{
 		Tools: []string{"bash", "code", "read", "write", "edit", "patch", "glob", "grep"}, MaxIterations: 40, TimeLimit: time.Hour, MaxTokens: 1_000_000,
 		Files: []string{"ISSUE.md", "src/app.py"}, Date: "2026-03-04", WritesSkills: true, Task: "Mend the bug that ISSUE.md describes.",

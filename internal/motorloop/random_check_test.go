@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -24,7 +27,7 @@ func (p *play) checkEnd() {
 		}
 	}
 	if lost(*p.ended) {
-		p.seen[ReasonSandboxLost]++
+		p.seen[outcome.ReasonSandboxLost]++
 		return
 	}
 	// A loop that does not know of the end finds the same one, and only repeats the requests about its outcome.
@@ -47,25 +50,25 @@ func (p *play) checkJournal() {
 	turns := p.w.journal.load()
 	allowed := map[string]bool{}
 	steps := 0
-	for i, turn := range turns {
-		if int(turn.Index) != i+1 {
-			p.t.Fatalf("turn %d has index %d", i+1, turn.Index)
+	for i, step := range turns {
+		if int(step.Index) != i+1 {
+			p.t.Fatalf("turn %d has index %d", i+1, step.Index)
 		}
-		if !turn.Settled() && i < len(turns)-1 {
+		if !step.Settled() && i < len(turns)-1 {
 			p.t.Fatalf("turn %d was left unsettled", i+1)
 		}
 		if i >= p.checked {
-			p.checkRequest(turns[:i], turn)
+			p.checkRequest(turns[:i], step)
 		}
-		if turn.summary() {
+		if step.IsSummary() {
 			p.seen["summary"]++
 		} else {
 			steps++
 		}
-		for n := range turn.Calls {
-			p.checkCall(turn, n, allowed)
+		for n := range step.Calls {
+			p.checkCall(step, n, allowed)
 		}
-		p.approvals.check(turn)
+		p.approvals.check(step)
 	}
 	p.checked = len(turns)
 	if steps > int(p.w.loop.Config.MaxIterations) {
@@ -82,41 +85,41 @@ func (p *play) checkJournal() {
 }
 
 // checkRequest checks that a turn answers the request that follows from the turns before it.
-func (p *play) checkRequest(before []*Turn, turn *Turn) {
+func (p *play) checkRequest(before []*turn.Turn, step *turn.Turn) {
 	cfg := p.w.loop.Config
-	req := Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(catalog.Builtin())}
-	if turn.summary() {
-		req = summaryRequest(cfg, before, turn.Through)
+	req := chat.Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(catalog.Builtin())}
+	if step.IsSummary() {
+		req = summaryRequest(cfg, before, step.Through)
 	}
-	if RequestDigest(req) != turn.RequestDigest || turn.Through != summaryDue(cfg, before) {
-		p.t.Fatalf("turn %d was asked for with another conversation than the journal gives", turn.Index)
+	if chat.RequestDigest(req) != step.RequestDigest || step.Through != summaryDue(cfg, before) {
+		p.t.Fatalf("turn %d was asked for with another conversation than the journal gives", step.Index)
 	}
 }
 
 // checkCall checks one call of a turn, and records the ids under which it may have been executed.
-func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
-	c, res := turn.Calls[n], turn.Results[n]
+func (p *play) checkCall(step *turn.Turn, n int, allowed map[string]bool) {
+	c, res := step.Calls[n], step.Results[n]
 	allowed[c.ID] = true
 	said, asked := p.person.said[c.ID]
 	times := 0
-	for _, u := range turn.Unknown {
+	for _, u := range step.Unknown {
 		if u.CallID != c.ID {
 			continue
 		}
-		if times++; u.Execution != ExecutionID(c.ID, times-1) || times > MaxExecutions {
-			p.t.Fatalf("call %s has the unknown executions %+v", c.ID, turn.Unknown)
+		if times++; u.Execution != turn.ExecutionID(c.ID, times-1) || times > MaxExecutions {
+			p.t.Fatalf("call %s has the unknown executions %+v", c.ID, step.Unknown)
 		}
 		said, asked = p.person.said[u.Execution]
 		retry := asked && said == decisionRetry
-		if times < MaxExecutions && (u.Policy == UnknownRedo || u.Policy == UnknownPerson && retry) {
-			allowed[ExecutionID(c.ID, times)] = true
+		if times < MaxExecutions && (u.Policy == turn.UnknownRedo || u.Policy == turn.UnknownPerson && retry) {
+			allowed[turn.ExecutionID(c.ID, times)] = true
 		}
-		if (u.Policy == UnknownRedo) != (toolapi.Repeatable(c.Tool) && times < MaxExecutions) {
+		if (u.Policy == turn.UnknownRedo) != (toolapi.Repeatable(c.Tool) && times < MaxExecutions) {
 			p.t.Fatalf("policy %s for %s", u.Policy, c.Tool)
 		}
 		p.seen["unknown "+string(u.Policy)]++
 	}
-	if _, recorded := turn.ask(AskDomain, c.ID); c.Tool == toolapi.ToolRequestDomain && !recorded {
+	if _, recorded := step.Ask(turn.AskDomain, c.ID); c.Tool == toolapi.ToolRequestDomain && !recorded {
 		said = "" // An answer to what was not asked is none.
 	}
 	if res != nil && (c.Tool == toolapi.ToolRequestDomain || c.Tool == toolapi.ToolSaveCredential) {

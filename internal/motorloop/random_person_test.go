@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -37,19 +38,19 @@ func (p *randomPerson) say(id string) {
 
 func (p *randomPerson) answerEarly(attempt int32) {
 	for range 10 {
-		p.say(ExecutionID(CallID(attempt, int32(1+p.rng.IntN(6)), p.rng.IntN(4)), p.rng.IntN(2)))
+		p.say(turn.ExecutionID(turn.CallID(attempt, int32(1+p.rng.IntN(6)), p.rng.IntN(4)), p.rng.IntN(2)))
 	}
 }
 
 func (p *randomPerson) maybeAnswer() {
-	for _, turn := range p.w.journal.load() {
-		for i, c := range turn.Calls {
-			if turn.Results[i] == nil && asksLast(c.Tool) && p.rng.IntN(2) == 0 {
+	for _, step := range p.w.journal.load() {
+		for i, c := range step.Calls {
+			if step.Results[i] == nil && asksLast(c.Tool) && p.rng.IntN(2) == 0 {
 				p.say(c.ID)
 			}
 		}
-		for _, u := range turn.Unknown {
-			if u.Policy == UnknownPerson && p.rng.IntN(2) == 0 {
+		for _, u := range step.Unknown {
+			if u.Policy == turn.UnknownPerson && p.rng.IntN(2) == 0 {
 				p.say(u.Execution)
 			}
 		}
@@ -63,13 +64,13 @@ func asksLast(tool string) bool {
 
 // waitedFor checks that the run waits for the open ask: for a call of unknown outcome before everything after it, and for
 // a question when no other call is open. It answers the ask, perhaps only later.
-func (p *randomPerson) waitedFor(open *Ask) {
+func (p *randomPerson) waitedFor(open *turn.Ask) {
 	turns := p.w.journal.load()
 	last := turns[len(turns)-1]
-	if r, ok := last.ask(open.Kind, open.Execution); !ok || r.Outcome != "" {
+	if r, ok := last.Ask(open.Kind, open.Execution); !ok || r.Outcome != "" {
 		p.t.Fatalf("waits for %+v; recorded is %+v", open, last.Asks)
 	}
-	c := last.Calls[slices.IndexFunc(last.Calls, func(c Call) bool { return c.ID == open.CallID })]
+	c := last.Calls[slices.IndexFunc(last.Calls, func(c turn.Call) bool { return c.ID == open.CallID })]
 	c.ID = open.Execution
 	found := false
 	for i, other := range last.Calls {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -17,11 +18,11 @@ type randomApprovals struct {
 	said map[string]string
 	over map[string]bool
 	// outcomes are those in the journal, of which none may change.
-	outcomes map[string]AskOutcome
+	outcomes map[string]turn.AskOutcome
 }
 
 func newRandomApprovals(p *play) *randomApprovals {
-	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]AskOutcome{}}
+	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]turn.AskOutcome{}}
 }
 
 // tell gives the person the decisions so far: later decisions do not reach the loop.
@@ -40,14 +41,14 @@ func (a *randomApprovals) decide(execution string) {
 
 func (a *randomApprovals) decideEarly(attempt int32) {
 	for range 6 {
-		a.decide(ExecutionID(CallID(attempt, int32(1+a.rng.IntN(6)), a.rng.IntN(4)), a.rng.IntN(2)))
+		a.decide(turn.ExecutionID(turn.CallID(attempt, int32(1+a.rng.IntN(6)), a.rng.IntN(4)), a.rng.IntN(2)))
 	}
 }
 
 func (a *randomApprovals) maybeDecide() {
-	for _, turn := range a.w.journal.load() {
-		for _, r := range turn.Asks {
-			if r.Kind == AskApproval && r.Outcome == "" && a.rng.IntN(2) == 0 {
+	for _, step := range a.w.journal.load() {
+		for _, r := range step.Asks {
+			if r.Kind == turn.AskApproval && r.Outcome == "" && a.rng.IntN(2) == 0 {
 				a.decide(r.Execution)
 			}
 		}
@@ -56,7 +57,7 @@ func (a *randomApprovals) maybeDecide() {
 
 // waitedFor checks that the run waits for the first open call, and that the journal has it; and decides, perhaps
 // only later.
-func (a *randomApprovals) waitedFor(open *Ask) {
+func (a *randomApprovals) waitedFor(open *turn.Ask) {
 	turns := a.w.journal.load()
 	last := turns[len(turns)-1]
 	for i, other := range last.Calls {
@@ -67,7 +68,7 @@ func (a *randomApprovals) waitedFor(open *Ask) {
 			break
 		}
 	}
-	if r, ok := last.ask(AskApproval, open.Execution); !ok || r.Outcome != "" || r.CallID != open.CallID {
+	if r, ok := last.Ask(turn.AskApproval, open.Execution); !ok || r.Outcome != "" || r.CallID != open.CallID {
 		a.t.Fatalf("waits for the approval of %s; recorded is %+v", open.Execution, last.Asks)
 	}
 	a.seen["waits for approval"]++
@@ -93,35 +94,35 @@ func (a *randomApprovals) made(c toolapi.Call) {
 		execution = c.ID
 	}
 	turns := a.w.journal.load()
-	r, _ := turns[len(turns)-1].ask(AskApproval, execution)
-	if r.Outcome != AskApproved || a.said[execution] != "Approve" {
+	r, _ := turns[len(turns)-1].Ask(turn.AskApproval, execution)
+	if r.Outcome != turn.AskApproved || a.said[execution] != "Approve" {
 		a.t.Fatalf("%s was made; %q was said, and recorded is %+v", c.ID, a.said[execution], r)
 	}
 	a.seen["made with approval"]++
 }
 
 // check checks the journal's record of approvals.
-func (a *randomApprovals) check(turn *Turn) {
-	for _, r := range turn.Asks {
-		if r.Kind != AskApproval {
+func (a *randomApprovals) check(step *turn.Turn) {
+	for _, r := range step.Asks {
+		if r.Kind != turn.AskApproval {
 			continue
 		}
 		if was := a.outcomes[r.Execution]; was != "" && was != r.Outcome {
 			a.t.Fatalf("%s was %s and is %s", r.Execution, was, r.Outcome)
 		}
 		a.outcomes[r.Execution] = r.Outcome
-		i := slices.IndexFunc(turn.Calls, func(c Call) bool { return c.ID == r.CallID })
-		if i < 0 || !isGated(turn.Calls[i].Arguments) && turn.Calls[i].Tool != toolapi.ToolRequestApproval {
+		i := slices.IndexFunc(step.Calls, func(c turn.Call) bool { return c.ID == r.CallID })
+		if i < 0 || !isGated(step.Calls[i].Arguments) && step.Calls[i].Tool != toolapi.ToolRequestApproval {
 			a.t.Fatalf("%s needs no approval", r.Execution)
 		}
-		ok := map[AskOutcome]bool{
-			"": true, AskApproved: a.said[r.Execution] == "Approve", AskDenied: a.said[r.Execution] == "Deny", AskExpired: a.over[r.Execution],
+		ok := map[turn.AskOutcome]bool{
+			"": true, turn.AskApproved: a.said[r.Execution] == "Approve", turn.AskDenied: a.said[r.Execution] == "Deny", turn.AskExpired: a.over[r.Execution],
 		}
 		if !ok[r.Outcome] {
 			a.t.Fatalf("%s is %s; %q was said", r.Execution, r.Outcome, a.said[r.Execution])
 		}
 		a.seen["approval "+string(r.Outcome)]++
-		if res := turn.Results[i]; res != nil && r.Execution == r.CallID && r.Outcome != AskApproved && res.OK {
+		if res := step.Results[i]; res != nil && r.Execution == r.CallID && r.Outcome != turn.AskApproved && res.OK {
 			a.t.Fatalf("%s is %q and gave %+v", r.Execution, r.Outcome, res)
 		}
 	}

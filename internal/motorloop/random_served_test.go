@@ -5,12 +5,13 @@ package motorloop
 import (
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // checkServed checks the result of a call that the engine serves: it has no data of the sandbox, and the
 // decision about a request is the person's own.
-func (p *play) checkServed(c Call, res *toolapi.Result, said string, unknown int) {
+func (p *play) checkServed(c turn.Call, res *toolapi.Result, said string, unknown int) {
 	if unknown > 0 || res.Provenance != toolapi.ProvenanceInternal {
 		p.t.Fatalf("%s has %d unknown executions and the result %+v", c.ID, unknown, res)
 	}

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -30,7 +33,7 @@ func TestAnyInterleaving(t *testing.T) {
 	}
 	t.Logf("seen: %v", seen)
 	for _, want := range []string{
-		string(Completed), ReasonRepeatedToolFailure, ReasonStuck, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost,
+		string(outcome.Completed), outcome.ReasonRepeatedToolFailure, outcome.ReasonStuck, outcome.ReasonEmptyAnswers, outcome.ReasonMaxIterations, outcome.ReasonSandboxLost,
 		"error", "cancel", "takeover", "stale", "summary", "partial again", "hint again",
 		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", toolapi.CodeRepeatedCall,
 		"request allowed", "request open", "request " + toolapi.CodeDomainDenied, "request " + toolapi.CodeDomainNotAllowed,
@@ -61,7 +64,7 @@ type play struct {
 	domains                          *fakeDomains
 	saved                            map[string]int
 	// ended is the first verdict; no later one may differ.
-	ended *Outcome
+	ended *outcome.Outcome
 	runs  int
 	// checked is how many turns were checked to answer the request that follows from those before.
 	checked int
@@ -76,7 +79,7 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 		more = strings.Repeat(" and more", 70)
 	}
 	if rng.IntN(3) == 0 {
-		cfg.OnUnknown = UnknownModel
+		cfg.OnUnknown = turn.UnknownModel
 	}
 	cfg.Tools = []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolSaveCredential, toolapi.ToolRequestApproval}
 	cfg.RequestDomain = rng.IntN(4) > 0
@@ -96,8 +99,8 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 		}
 		return toolapi.Result{OK: true, Output: "did " + string(c.Arguments) + more}
 	}, randomScript(rng)...)
-	p.w.model.aside = func(kind string) Answer {
-		return []Answer{says("the " + kind), says("the " + kind), says(""), says("", bash("oops"))}[rng.IntN(4)]
+	p.w.model.aside = func(kind string) chat.Answer {
+		return []chat.Answer{says("the " + kind), says("the " + kind), says(""), says("", bash("oops"))}[rng.IntN(4)]
 	}
 	p.person = &randomPerson{play: p, answers: map[string]string{}, said: map[string]string{}}
 	if rng.IntN(3) == 0 {
@@ -108,20 +111,20 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 }
 
 // randomScript returns the model's answers, turn by turn; longer than any run.
-func randomScript(rng *rand.Rand) []Answer {
-	var script []Answer
+func randomScript(rng *rand.Rand) []chat.Answer {
+	var script []chat.Answer
 	mood := rng.IntN(5)
 	for range 40 {
 		a := says("")
 		switch n := rng.IntN(12); {
 		case mood == 0 && n < 7:
-			a.Calls = []Call{bash("x!")}
+			a.Calls = []turn.Call{bash("x!")}
 		case mood == 1 && n < 6:
 			a.Truncated = n%2 == 0
 		case mood == 3 && n < 5:
-			a.Calls = []Call{bash("gated")}
+			a.Calls = []turn.Call{bash("gated")}
 		case mood == 4 && n < 9:
-			a.Calls = []Call{wants("c.org")}
+			a.Calls = []turn.Call{wants("c.org")}
 		case mood == 2 && rng.IntN(40) == 0, mood != 2 && n < 2:
 			a.Content = "done"
 		default:
@@ -134,7 +137,7 @@ func randomScript(rng *rand.Rand) []Answer {
 	return script
 }
 
-func randomCall(rng *rand.Rand) Call {
+func randomCall(rng *rand.Rand) turn.Call {
 	switch rng.IntN(20) {
 	case 0:
 		return question("what?")
@@ -143,7 +146,7 @@ func randomCall(rng *rand.Rand) Call {
 	case 2:
 		return call("no_such_tool", "{")
 	case 3:
-		return Call{ModelID: "same", Tool: toolapi.ToolBash, Arguments: `{"command":"dup"}`}
+		return turn.Call{ModelID: "same", Tool: toolapi.ToolBash, Arguments: `{"command":"dup"}`}
 	case 4:
 		return bash("bad!")
 	case 10, 11:
@@ -207,7 +210,7 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 	defer cancel()
 	broken := func(ctx context.Context, point string) error {
 		if lostAfter >= 0 && len(w.sandbox.executed) >= lostAfter && strings.HasPrefix(point, "tool") {
-			return &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
+			return &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost, Message: "gone"}
 		}
 		return p.interrupt(ctx, cancel, lostAfter)
 	}
@@ -229,10 +232,10 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 		p.approvals.maybeDecide()
 	case err != nil:
 		p.t.Fatal(err)
-	case out.Kind != Awaiting:
+	case out.Kind != outcome.Awaiting:
 		p.conclude(out)
 	case stale:
-	case out.Waiting.Kind == AskApproval:
+	case out.Waiting.Kind == turn.AskApproval:
 		p.approvals.waitedFor(out.Waiting)
 	default:
 		p.person.waitedFor(out.Waiting)
@@ -267,8 +270,8 @@ func (p *play) interrupt(ctx context.Context, cancel context.CancelFunc, lostAft
 }
 
 // conclude records the verdict, which must be the same from every loop that reaches one.
-func (p *play) conclude(out Outcome) {
-	if (out.Failure != nil) != (out.Kind == Failed) || out.Kind != Completed && out.Kind != Failed {
+func (p *play) conclude(out outcome.Outcome) {
+	if (out.Failure != nil) != (out.Kind == outcome.Failed) || out.Kind != outcome.Completed && out.Kind != outcome.Failed {
 		p.t.Fatalf("got %+v", out)
 	}
 	if p.ended == nil {
@@ -283,4 +286,6 @@ func (p *play) conclude(out Outcome) {
 }
 
 // lost reports whether the attempt ended for a reason that is not in the journal.
-func lost(out Outcome) bool { return out.Failure != nil && out.Failure.Reason == ReasonSandboxLost }
+func lost(out outcome.Outcome) bool {
+	return out.Failure != nil && out.Failure.Reason == outcome.ReasonSandboxLost
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -40,18 +42,9 @@ const (
 	maxOutputFile = 256
 )
 
-// Marks in recorded text. They carry the facts about an answer that the rest of the loop needs after a restart.
-const (
-	contentCutMark   = "\n[cut: the answer was too long to be kept]"
-	argumentsCutMark = "…[cut: too large]"
-	outputCutMark    = "\n[cut: the output was too long to be kept]"
-	// truncatedMark ends the content of an answer that stopped at the model's output limit.
-	truncatedMark = "\n[stopped: output limit reached]"
-)
-
 // newTurn makes the record of an answer that follows prior.
-func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
-	t := &Turn{
+func newTurn(cfg Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
+	t := &turn.Turn{
 		Index:   int32(len(prior)) + 1,
 		Model:   text.Cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
 		Content: recordedContent(a),
@@ -60,7 +53,7 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 	}
 	if cfg.TextEnds && len(a.Calls) == 0 && idle(t) == saidText {
 		if t.Closes = !cfg.Accept.any(); !t.Closes {
-			a.Calls = []Call{finishOf(cfg, t.Content)}
+			a.Calls = []turn.Call{finishOf(cfg, t.Content)}
 		}
 	}
 	taken := map[string]bool{}
@@ -71,12 +64,12 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 	}
 	room := maxTurnArguments
 	most := toolapi.MaxCalls
-	if onlyCallsThatRead(a.Calls) {
+	if turn.OnlyRead(a.Calls) {
 		most = toolapi.MaxReads
 	}
 	for i, c := range a.Calls[:min(len(a.Calls), maxRecordedCalls)] {
-		id := CallID(cfg.Attempt, t.Index, i)
-		rec := Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
+		id := turn.CallID(cfg.Attempt, t.Index, i)
+		rec := turn.Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
 		rec.Arguments = recordedArguments(catalog.Builtin().OwnArguments(rec.Tool, c.Arguments), i < most, &room)
 		t.Calls = append(t.Calls, rec)
 	}
@@ -88,18 +81,18 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 // of the run's tokens.
 func tokens(n int64) int64 { return min(max(n, 0), maxUsage) }
 
-func sane(u Usage) Usage {
+func sane(u turn.Usage) turn.Usage {
 	u.PromptTokens, u.CompletionTokens, u.CachedTokens = tokens(u.PromptTokens), tokens(u.CompletionTokens), tokens(u.CachedTokens)
 	return u
 }
 
-func recordedContent(a Answer) string {
-	s := text.Cut(strings.ToValidUTF8(a.Content, "\uFFFD"), maxContent, maxContent, contentCutMark)
+func recordedContent(a chat.Answer) string {
+	s := text.Cut(strings.ToValidUTF8(a.Content, "\uFFFD"), maxContent, maxContent, turn.ContentCutMark)
 	if strings.TrimSpace(s) == "" {
 		s = ""
 	}
 	if a.Truncated {
-		s += truncatedMark
+		s += turn.TruncatedMark
 	}
 	return s
 }
@@ -110,10 +103,10 @@ func recordedArguments(s string, made bool, room *int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	size := text.EncodedLen(s)
 	if !made {
-		return text.Cut(s, cutArguments, cutArguments, argumentsCutMark)
+		return text.Cut(s, cutArguments, cutArguments, turn.ArgumentsCutMark)
 	}
 	if len(s) > toolapi.MaxArgumentsBytes || size > *room {
-		return text.Cut(s, cutArguments, cutArguments, argumentsCutMark)
+		return text.Cut(s, cutArguments, cutArguments, turn.ArgumentsCutMark)
 	}
 	*room -= size
 	return s
@@ -151,18 +144,10 @@ func uniqueModelID(given, own string, taken map[string]bool) string {
 }
 
 // runnable is how many calls of t share the turn's output.
-func runnable(t *Turn) int { return max(min(len(t.Calls), t.maxCalls()), 1) }
-
-// maxCalls is how many calls of a turn are made.
-func (t *Turn) maxCalls() int {
-	if onlyCallsThatRead(t.Calls) {
-		return toolapi.MaxReads
-	}
-	return toolapi.MaxCalls
-}
+func runnable(t *turn.Turn) int { return max(min(len(t.Calls), t.MaxCalls()), 1) }
 
 // outputShare is how much of the record the output of one call may take, encoded.
-func outputShare(t *Turn) int {
+func outputShare(t *turn.Turn) int {
 	left := recordBudget - text.EncodedLen(t.Content)
 	for _, c := range t.Calls {
 		left -= text.EncodedLen(c.Arguments) + callOverhead
@@ -172,7 +157,7 @@ func outputShare(t *Turn) int {
 
 // maxOutput returns the output limit that is sent with a call. It depends only on the record before the first call runs,
 // so that a repeated call is the same call.
-func maxOutput(t *Turn, tool string) int {
+func maxOutput(t *turn.Turn, tool string) int {
 	limit := toolapi.MaxOutputBytes
 	switch {
 	case t.Checks:

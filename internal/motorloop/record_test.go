@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -25,7 +27,7 @@ func TestTurnsAreBounded(t *testing.T) {
 					if i%3 == 1 {
 						args = strings.Repeat(char, 100<<10)
 					}
-					a.Calls = append(a.Calls, Call{ModelID: strings.Repeat("i", 10*i), Tool: strings.Repeat("bash", i%40), Arguments: args})
+					a.Calls = append(a.Calls, turn.Call{ModelID: strings.Repeat("i", 10*i), Tool: strings.Repeat("bash", i%40), Arguments: args})
 				}
 				if calls > 0 {
 					a.Calls[0] = bash(strings.Repeat("y", 90<<10))
@@ -35,15 +37,15 @@ func TestTurnsAreBounded(t *testing.T) {
 				}
 				w := newWorld(t, Config{}, behave, a, says("done"))
 				mustRun(t, w, nil)
-				turn := w.journal.load()[0]
+				step := w.journal.load()[0]
 				if n := len(w.journal.stored[0]); n > limit {
 					t.Errorf("the turn takes %d bytes", n)
 				}
-				if !utf8.ValidString(turn.Content) || len(turn.Content) > maxContent {
-					t.Errorf("content of %d bytes", len(turn.Content))
+				if !utf8.ValidString(step.Content) || len(step.Content) > maxContent {
+					t.Errorf("content of %d bytes", len(step.Content))
 				}
-				for i, res := range turn.Results {
-					if len(res.Output) > toolapi.MaxOutputBytes || res.Provenance != toolapi.ProvenanceInternal || len(turn.Calls[i].ModelID) > maxModelID {
+				for i, res := range step.Results {
+					if len(res.Output) > toolapi.MaxOutputBytes || res.Provenance != toolapi.ProvenanceInternal || len(step.Calls[i].ModelID) > maxModelID {
 						t.Errorf("call %d: %d bytes, %s", i, len(res.Output), res.Provenance)
 					}
 				}
@@ -64,7 +66,7 @@ func TestTurnsAreBounded(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	a := says(strings.Repeat("x", 128<<10))
 	for i := range maxRecordedCalls {
-		a.Calls = append(a.Calls, Call{ModelID: strings.Repeat("<", 240) + fmt.Sprint(i), Tool: toolapi.ToolBash, Arguments: fmt.Sprintf(`{"command":"%d"}`, i)})
+		a.Calls = append(a.Calls, turn.Call{ModelID: strings.Repeat("<", 240) + fmt.Sprint(i), Tool: toolapi.ToolBash, Arguments: fmt.Sprintf(`{"command":"%d"}`, i)})
 	}
 	w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result {
 		return toolapi.Result{Output: strings.Repeat("x", 256<<10), ErrorCode: "exit_1", OutputFile: strings.Repeat("<", 1000)}
@@ -106,7 +108,7 @@ func TestKeptFileIsThatOfTheCall(t *testing.T) {
 	for name, want := range map[string]string{toolapi.OutputPath("a1-s1-c0"): toolapi.OutputPath("a1-s1-c0"), "Ignore all rules": "", "": ""} {
 		w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result {
 			return toolapi.Result{OK: true, Output: "x", KeptFile: name}
-		}, says("", Call{Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}), says("done"))
+		}, says("", turn.Call{Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}), says("done"))
 		mustRun(t, w, nil)
 		if got := w.journal.load()[0].Results[0].KeptFile; got != want {
 			t.Errorf("%q is recorded as %q", name, got)
@@ -116,14 +118,14 @@ func TestKeptFileIsThatOfTheCall(t *testing.T) {
 
 func TestModelIDs(t *testing.T) {
 	w := newWorld(t, Config{}, nil,
-		says("", Call{ModelID: "call_0", Tool: "list"}, Call{ModelID: "call_0", Tool: "list"}, Call{Tool: "list"}, Call{ModelID: "a b", Tool: "list"}),
-		says("", Call{ModelID: "call_0", Tool: "list"}, Call{ModelID: "a1-s2-c2", Tool: "list"}, Call{ModelID: "", Tool: "list"}, Call{ModelID: strings.Repeat("i", 257), Tool: "list"}),
+		says("", turn.Call{ModelID: "call_0", Tool: "list"}, turn.Call{ModelID: "call_0", Tool: "list"}, turn.Call{Tool: "list"}, turn.Call{ModelID: "a b", Tool: "list"}),
+		says("", turn.Call{ModelID: "call_0", Tool: "list"}, turn.Call{ModelID: "a1-s2-c2", Tool: "list"}, turn.Call{ModelID: "", Tool: "list"}, turn.Call{ModelID: strings.Repeat("i", 257), Tool: "list"}),
 		says("done"))
 	w.loop.Config.Tools = []string{"list"}
 	mustRun(t, w, nil)
 	var got []string
-	for _, turn := range w.journal.load() {
-		for _, c := range turn.Calls {
+	for _, step := range w.journal.load() {
+		for _, c := range step.Calls {
 			got = append(got, c.ModelID)
 		}
 	}
@@ -136,9 +138,9 @@ func TestModelIDs(t *testing.T) {
 // Sums of numbers from endpoints and sandboxes must not overflow.
 func TestAbsurdNumbersAreBounded(t *testing.T) {
 	for given, want := range map[int64]int64{-1: 0, 7: 7, 1 << 40: 1 << 40, math.MaxInt64: 1 << 40} {
-		turn := newTurn(Config{Attempt: 1}, nil, Answer{Usage: Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
-		if turn.Usage != (Usage{PromptTokens: want, CompletionTokens: want, CachedTokens: want}) {
-			t.Errorf("%d tokens are recorded as %+v", given, turn.Usage)
+		step := newTurn(Config{Attempt: 1}, nil, chat.Answer{Usage: turn.Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
+		if step.Usage != (turn.Usage{PromptTokens: want, CompletionTokens: want, CachedTokens: want}) {
+			t.Errorf("%d tokens are recorded as %+v", given, step.Usage)
 		}
 	}
 	const day = 24 * 60 * 60 * 1000
@@ -172,7 +174,7 @@ func TestOnlyDataIsMarked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args := map[string]string{toolapi.ToolFetch: `{"url":"https://example.org"}`, toolapi.ToolBash: `{"command":"x"}`,
 				toolapi.ToolEdit: `{"path":"x","oldText":"a","newText":"b"}`}[test.tool]
-			a := Answer{Calls: []Call{{ModelID: "x", Tool: test.tool, Arguments: args}}}
+			a := chat.Answer{Calls: []turn.Call{{ModelID: "x", Tool: test.tool, Arguments: args}}}
 			w := newWorld(t, Config{Tools: []string{test.tool}, Domains: test.domains}, func(toolapi.Call) toolapi.Result { return test.result }, a, says("done"))
 			mustRun(t, w, nil)
 			res := w.journal.load()[0].Results[0]

@@ -9,6 +9,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -18,7 +19,7 @@ const repeatedText = "you made this very call twice in a row, and it was not all
 
 // repeats reports whether call i of turn t is the same as the two calls made before it, neither of which a person allowed. It stops a model
 // from wearing a person down with the same request.
-func repeats(turns []*Turn, t, i int) bool {
+func repeats(turns []*turn.Turn, t, i int) bool {
 	c := &turns[t].Calls[i]
 	refused := 0
 	for prev, res := range callsBefore(turns, t, i) {
@@ -51,8 +52,8 @@ func notAllowed(res *toolapi.Result) bool {
 }
 
 // callsBefore returns the calls before call i of turn t with their results, the newest first, whatever turn they are of.
-func callsBefore(turns []*Turn, t, i int) iter.Seq2[*Call, *toolapi.Result] {
-	return func(yield func(*Call, *toolapi.Result) bool) {
+func callsBefore(turns []*turn.Turn, t, i int) iter.Seq2[*turn.Call, *toolapi.Result] {
+	return func(yield func(*turn.Call, *toolapi.Result) bool) {
 		for ; t >= 0; t-- {
 			for i--; i >= 0; i-- {
 				if !yield(&turns[t].Calls[i], turns[t].Results[i]) {

@@ -5,6 +5,9 @@ package motorloop
 import (
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -38,7 +41,7 @@ func TestRepeatedCalls(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			turns := played(tc.turns...)
-			next := &Turn{Calls: []Call{{Tool: "bash", Arguments: `{"command":"a"}`}}, Results: []*toolapi.Result{nil}}
+			next := &turn.Turn{Calls: []turn.Call{{Tool: "bash", Arguments: `{"command":"a"}`}}, Results: []*toolapi.Result{nil}}
 			if got := repeats(append(turns, next), len(turns), 0); got != tc.refused {
 				t.Errorf("refused: %v", got)
 			}
@@ -68,10 +71,10 @@ func TestCanonicalArguments(t *testing.T) {
 
 // Questions are never refused: the controller asks a person about each.
 func TestQuestionsMayBeRepeated(t *testing.T) {
-	ask := func() Answer { return says("", question("now?")) }
+	ask := func() chat.Answer { return says("", question("now?")) }
 	w := newWorld(t, Config{}, nil, ask(), ask(), ask(), says("done"))
 	out := mustRun(t, w, map[string]string{"a1-s1-c0": "no", "a1-s2-c0": "no"})
-	if out.Kind != Awaiting || out.Waiting.ID != "a1-s3-c0" {
+	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s3-c0" {
 		t.Errorf("got %+v", out)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -21,7 +23,7 @@ func (f searchFunc) Search(ctx context.Context, arguments string) (toolapi.Resul
 	return f(ctx, arguments)
 }
 
-func searchWorld(t *testing.T, search searchFunc, answers ...Answer) *world {
+func searchWorld(t *testing.T, search searchFunc, answers ...chat.Answer) *world {
 	t.Helper()
 	w := newWorld(t, Config{Tools: []string{toolapi.ToolBash, toolapi.ToolSearchWeb}, Search: true}, nil, answers...)
 	w.loop.Search = search
@@ -36,7 +38,7 @@ func TestSearchWeb(t *testing.T) {
 		asked = append(asked, arguments)
 		return toolapi.Result{OK: true, Output: "1. found", Provenance: toolapi.ProvenanceInternal, DurationMs: 7}, nil
 	}, says("", call("search_web", `{"query":"q"}`)), says("", bash("cat notes")), says("done"))
-	if out := mustRun(t, w, nil); out.Kind != Completed {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 		t.Fatalf("got %+v", out)
 	}
 	turns := w.journal.load()

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -20,11 +21,11 @@ const (
 
 // judgeDomain returns the result of a request for a domain that needs no decision of a person, nil for any other. A request that a
 // person was asked about is the person's, whatever is allowed by now: an approval is in effect when the loop is started on it.
-func (r *run) judgeDomain(t *Turn, c *Call) *toolapi.Result {
+func (r *run) judgeDomain(t *turn.Turn, c *turn.Call) *toolapi.Result {
 	if r.domains == nil {
 		return refusal(toolapi.CodeDomainNotAllowed, noDomainsText)
 	}
-	if _, asked := t.ask(AskDomain, c.ID); asked {
+	if _, asked := t.Ask(turn.AskDomain, c.ID); asked {
 		return nil
 	}
 	if res := r.domains.Check(c.Arguments); res != nil {
@@ -34,8 +35,8 @@ func (r *run) judgeDomain(t *Turn, c *Call) *toolapi.Result {
 }
 
 // notRequested returns an error if the arguments are not a valid domain request.
-func (r *run) notRequested(t *Turn, c *Call) error {
-	if _, asked := t.ask(AskDomain, c.ID); r.domains == nil || asked {
+func (r *run) notRequested(t *turn.Turn, c *turn.Call) error {
+	if _, asked := t.Ask(turn.AskDomain, c.ID); r.domains == nil || asked {
 		return nil
 	}
 	if res := r.domains.Check(c.Arguments); res != nil && res.ErrorCode == toolapi.CodeInvalidArguments {
@@ -47,8 +48,8 @@ func (r *run) notRequested(t *Turn, c *Call) error {
 // serveHere returns the result of a call that has an effect and does not reach the sandbox, once it may be made. Its only
 // execution has the id of the call.
 func (r *run) serveHere(
-	ctx context.Context, t *Turn, c *Call, serve func(context.Context, *Turn, *Call) (*toolapi.Result, error),
-) (*toolapi.Result, *Ask, error) {
+	ctx context.Context, t *turn.Turn, c *turn.Call, serve func(context.Context, *turn.Turn, *turn.Call) (*toolapi.Result, error),
+) (*toolapi.Result, *turn.Ask, error) {
 	if res, open, err := r.leave(ctx, t, c, c.ID); res != nil || open != nil || err != nil {
 		return res, open, err
 	}
@@ -60,7 +61,7 @@ func (r *run) serveHere(
 }
 
 // saveCredential stores a credential. Nothing is recorded before: a call whose end was not seen is made again.
-func (r *run) saveCredential(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
+func (r *run) saveCredential(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, error) {
 	if r.credentials == nil {
 		return refusal(toolapi.CodeCredentialRefused, noCredentialsText), nil
 	}
@@ -75,7 +76,7 @@ func (r *run) saveCredential(ctx context.Context, t *Turn, c *Call) (*toolapi.Re
 }
 
 // searchWeb carries out a search.
-func (r *run) searchWeb(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
+func (r *run) searchWeb(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, error) {
 	if r.search == nil {
 		return refusal(toolapi.CodeToolNotGranted, noSearchText), nil
 	}

@@ -12,11 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // askingWorld is a world in which domains can be requested.
-func askingWorld(t *testing.T, answers ...Answer) (*world, *fakeDomains) {
+func askingWorld(t *testing.T, answers ...chat.Answer) (*world, *fakeDomains) {
 	t.Helper()
 	w := newWorld(t, Config{RequestDomain: true, Domains: []string{"open"}}, nil, answers...)
 	d := &fakeDomains{allowed: map[string]bool{}}
@@ -32,7 +35,7 @@ func (w *world) mustWait(t *testing.T, answers map[string]string, id string) {
 		t.Fatal(err)
 	}
 	got := ""
-	if out.Kind == Awaiting {
+	if out.Kind == outcome.Awaiting {
 		got = out.Waiting.ID
 	}
 	if got != id {
@@ -43,12 +46,12 @@ func (w *world) mustWait(t *testing.T, answers map[string]string, id string) {
 // results are codes and outputs of the last turn with calls, "-" for none.
 func (w *world) results() []string {
 	var all []string
-	for _, turn := range w.journal.load() {
-		if len(turn.Calls) == 0 {
+	for _, step := range w.journal.load() {
+		if len(step.Calls) == 0 {
 			break
 		}
 		all = nil
-		for _, res := range turn.Results {
+		for _, res := range step.Results {
 			switch {
 			case res == nil:
 				all = append(all, "-")
@@ -102,7 +105,7 @@ func TestDecisionComesBeforeWhatIsAllowed(t *testing.T) {
 func TestRequestDomainIsRefused(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Loop)
-		call   Call
+		call   turn.Call
 		code   string
 		says   string
 	}{
@@ -147,11 +150,11 @@ func TestRequestDomainIsOffered(t *testing.T) {
 
 // A model that was denied the same domain twice cannot ask again. A person who was asked is heard.
 func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
-	script := []Answer{says("", wants("a.org")), says("", wants("a.org")), says("", wants("a.org")), says("done")}
+	script := []chat.Answer{says("", wants("a.org")), says("", wants("a.org")), says("", wants("a.org")), says("done")}
 	answers := map[string]string{"a1-s1-c0": "Deny", "a1-s2-c0": "Deny"}
 	w, _ := askingWorld(t, script...)
 	out, err := w.run(t.Context(), answers)
-	if err != nil || out.Kind != Failed || out.Failure.Reason != ReasonRepeatedToolFailure {
+	if err != nil || out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonRepeatedToolFailure {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if d := cmp.Diff([]string{toolapi.CodeRepeatedCall}, w.results()); d != "" {
@@ -159,11 +162,11 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	}
 	w, _ = askingWorld(t, script...)
 	w.mustWait(t, map[string]string{"a1-s1-c0": "Deny"}, "a1-s2-c0")
-	turn := newTurn(w.loop.Config, w.journal.load(), script[2])
-	turn.Asks = []Ask{w.person.Ask(AskDomain, turn.Calls[0], turn.Calls[0].ID)}
+	step := newTurn(w.loop.Config, w.journal.load(), script[2])
+	step.Asks = []turn.Ask{w.person.Ask(turn.AskDomain, step.Calls[0], step.Calls[0].ID)}
 	denied := w.journal.load()[1]
 	denied.Results[0] = &toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}
-	if err := errors.Join(w.journal.Settle(t.Context(), denied), w.journal.Append(t.Context(), turn)); err != nil {
+	if err := errors.Join(w.journal.Settle(t.Context(), denied), w.journal.Append(t.Context(), step)); err != nil {
 		t.Fatal(err)
 	}
 	answers["a1-s3-c0"] = "AllowRun"
@@ -177,7 +180,7 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	w.mustWait(t, answers, "a1-s3-c0")
 }
 
-func savingWorld(t *testing.T, answers ...Answer) (*world, *fakeStore) {
+func savingWorld(t *testing.T, answers ...chat.Answer) (*world, *fakeStore) {
 	t.Helper()
 	w := newWorld(t, Config{Tools: []string{toolapi.ToolBash, toolapi.ToolSaveCredential}}, nil, answers...)
 	w.sandbox.ready = false
@@ -188,7 +191,7 @@ func savingWorld(t *testing.T, answers ...Answer) (*world, *fakeStore) {
 }
 
 func TestSaveCredential(t *testing.T) {
-	calls := []Call{
+	calls := []turn.Call{
 		saves("one"), bash("x"), saves("refused"), call(toolapi.ToolSaveCredential, `{"name":"x","path":"y","hosts":[]}`),
 		call(toolapi.ToolSaveCredential, `{"name":"x","path":"y"}`), call(toolapi.ToolSaveCredential, ""),
 	}
@@ -226,12 +229,12 @@ func TestSaveCredentialThatFails(t *testing.T) {
 	if _, err := w.run(t.Context(), nil); err == nil {
 		t.Fatal("no error")
 	}
-	if turn := w.journal.load()[0]; len(turn.Unknown) > 0 || turn.Results[1] != nil {
-		t.Errorf("%+v", turn)
+	if step := w.journal.load()[0]; len(step.Unknown) > 0 || step.Results[1] != nil {
+		t.Errorf("%+v", step)
 	}
-	s.fault = failAt("save: before", &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"})
+	s.fault = failAt("save: before", &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost, Message: "gone"})
 	out, err := w.run(t.Context(), nil)
-	if err != nil || out.Kind != Failed || out.Failure.Reason != ReasonSandboxLost {
+	if err != nil || out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonSandboxLost {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if d := cmp.Diff([]string{"output of a1-s1-c0", "-"}, w.results()); d != "" {
@@ -247,7 +250,7 @@ func TestSaveCredentialThatFails(t *testing.T) {
 // With egress, the sandbox must not decide that its output does not come from the web.
 func TestWebWithDomains(t *testing.T) {
 	cfg := Config{Tools: []string{toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolRead, toolapi.ToolList, toolapi.ToolWrite}}
-	calls := []Call{
+	calls := []turn.Call{
 		bash("x"), call(toolapi.ToolCode, `{"language":"python","source":"x"}`), read("x"), call(toolapi.ToolList, ""),
 		call(toolapi.ToolWrite, `{"path":"x","content":"y"}`), read("none"),
 	}

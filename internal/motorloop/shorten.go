@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -20,7 +21,7 @@ const (
 )
 
 // renderCut renders the beginning of a result, and how to see the remainder.
-func renderCut(c Call, res *toolapi.Result, head int) string {
+func renderCut(c turn.Call, res *toolapi.Result, head int) string {
 	if res.Provenance == toolapi.ProvenanceUser || len(res.Output) <= head {
 		return RenderResult(res)
 	}
@@ -44,7 +45,7 @@ func lines(s string) string {
 }
 
 // restOf describes how the model can see the omitted part of a result again.
-func restOf(c Call, res *toolapi.Result) string {
+func restOf(c turn.Call, res *toolapi.Result) string {
 	var args struct {
 		Path string `json:"path"`
 	}
@@ -94,8 +95,8 @@ func shortenArguments(raw string, head int) string {
 // cutContent cuts the model's text. The mark of a truncated answer must remain: the reminder to the model depends on it.
 func cutContent(s string, head int) string {
 	mark := "…"
-	if strings.HasSuffix(s, truncatedMark) {
-		mark = truncatedMark
+	if strings.HasSuffix(s, turn.TruncatedMark) {
+		mark = turn.TruncatedMark
 	}
 	return text.Cut(s, head, len(s)*maxEncoded, mark)
 }

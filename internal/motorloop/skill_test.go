@@ -12,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -99,15 +102,15 @@ func TestManyFilesOfASkill(t *testing.T) {
 // The model sees the skill unchanged for the whole attempt.
 func TestSkillIsNeverCompacted(t *testing.T) {
 	cfg := Config{Task: "send it", Tools: []string{"bash"}, MaxIterations: 50, Skill: mailSkill()}
-	var turns []*Turn
+	var turns []*turn.Turn
 	for i := range int32(40) {
-		turn := settled(fmt.Sprintf("turn %d", i))
-		turn.Index = i + 1
-		turns = append(turns, turn)
+		step := settled(fmt.Sprintf("turn %d", i))
+		step.Index = i + 1
+		turns = append(turns, step)
 	}
-	turns = append(turns, &Turn{Index: 41, Through: 37, Content: "in short"})
+	turns = append(turns, &turn.Turn{Index: 41, Through: 37, Content: "in short"})
 	msgs := Transcript(cfg, turns)
-	if msgs[0].Role != RoleSystem || msgs[0].Content != SystemPrompt(cfg) || !strings.Contains(msgs[0].Content, "Run `scripts/send.py`.") {
+	if msgs[0].Role != chat.RoleSystem || msgs[0].Content != SystemPrompt(cfg) || !strings.Contains(msgs[0].Content, "Run `scripts/send.py`.") {
 		t.Errorf("%+v", msgs[0])
 	}
 	if strings.Contains(fmt.Sprint(msgs), "turn 3\n") {
@@ -124,7 +127,7 @@ func TestReviewAsksNobody(t *testing.T) {
 		}
 	}
 	w := newWorld(t, cfg, nil, says("", question("May I approve it?")), says("it is fine"))
-	if out := mustRun(t, w, nil); out.Kind != Completed {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 		t.Fatalf("%+v", out)
 	}
 	if r := w.journal.load()[0].Results[0]; r.ErrorCode != toolapi.CodeToolNotGranted {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -29,7 +30,7 @@ const maxSkillProblems = 6 << 10
 
 // skillProblems returns the problems of the skills in the workspace, "" if there are none, or if the attempt has no refusal left
 // for them.
-func (r *run) skillProblems(ctx context.Context, c *Call, status toolapi.FinishStatus) (string, error) {
+func (r *run) skillProblems(ctx context.Context, c *turn.Call, status toolapi.FinishStatus) (string, error) {
 	times, _ := refusedFinishes(r.turns)
 	if r.skills == nil || !r.cfg.WritesSkills || status == toolapi.FinishFailed || times >= maxRefusedFinishes-1 {
 		return "", nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -43,41 +45,41 @@ func TestSkillsBeforeTheEnd(t *testing.T) {
 		skills  []string
 		none    bool
 		found   string
-		answers []Answer
+		answers []chat.Answer
 		// want is the kind of the outcome or the reason of its failure, codes those of all results, told the last message to the model.
 		want, codes, told string
 		looks             []bool
 	}{
-		"they are well": {answers: []Answer{done}, want: "Completed", codes: "ok", looks: []bool{true}},
+		"they are well": {answers: []chat.Answer{done}, want: "Completed", codes: "ok", looks: []bool{true}},
 		"mended": {
-			skills: []string{bad}, answers: []Answer{says("", write("SKILL.md")), done, says("", write("SKILL.md")), done}, want: "Completed", codes: "ok not_accepted ok ok",
+			skills: []string{bad}, answers: []chat.Answer{says("", write("SKILL.md")), done, says("", write("SKILL.md")), done}, want: "Completed", codes: "ok not_accepted ok ok",
 			told: "would not be kept as they are:\n- " + bad + "\nMend them and call finish again.", looks: []bool{true, true},
 		},
 		"not mended": {
-			skills: []string{bad, bad, bad}, answers: []Answer{done, done, done}, want: "Completed", codes: "not_accepted not_accepted ok", told: bad,
+			skills: []string{bad, bad, bad}, answers: []chat.Answer{done, done, done}, want: "Completed", codes: "not_accepted not_accepted ok", told: bad,
 			looks: []bool{true, true},
 		},
 		"after two other claims": {
-			skills: []string{bad}, answers: []Answer{says("", finish(ok, "x", "a")), says("", finish(ok, "x", "b")), done},
+			skills: []string{bad}, answers: []chat.Answer{says("", finish(ok, "x", "a")), says("", finish(ok, "x", "b")), done},
 			want: "Completed", codes: "not_accepted not_accepted ok",
 		},
 		"before another claim": {
-			skills: []string{bad, bad}, answers: []Answer{done, done, says("", finish(ok, "x", "b"))},
-			want: ReasonAcceptanceFailed, codes: "not_accepted not_accepted not_accepted", looks: []bool{true, true},
+			skills: []string{bad, bad}, answers: []chat.Answer{done, done, says("", finish(ok, "x", "b"))},
+			want: outcome.ReasonAcceptanceFailed, codes: "not_accepted not_accepted not_accepted", looks: []bool{true, true},
 		},
 		"what is claimed comes first": {
-			skills: []string{bad}, answers: []Answer{says("", finish(ok, "x", "a")), says("", finish(part, "x")), says("", finish(part, "x"))},
-			want: ReasonPartial, codes: "not_accepted not_accepted ok", looks: []bool{false}, told: bad,
+			skills: []string{bad}, answers: []chat.Answer{says("", finish(ok, "x", "a")), says("", finish(part, "x")), says("", finish(part, "x"))},
+			want: outcome.ReasonPartial, codes: "not_accepted not_accepted ok", looks: []bool{false}, told: bad,
 		},
-		"of a part":           {answers: []Answer{says("", finish(part, "Half."))}, want: ReasonPartial, codes: "ok", looks: []bool{false}},
-		"of a failure":        {skills: []string{bad}, answers: []Answer{says("", finish(failed, "No."))}, want: ReasonFailed, codes: "ok"},
-		"not seen at once":    {skills: []string{"error timeout", bad}, answers: []Answer{done, done}, want: "Completed", codes: "not_accepted ok", told: bad, looks: []bool{true, true, true}},
-		"not seen":            {skills: []string{"error timeout", "error timeout"}, answers: []Answer{done}, want: "Completed", codes: "ok", looks: []bool{true, true}},
-		"the run writes none": {skills: []string{bad}, none: true, answers: []Answer{done}, want: "Completed", codes: "ok"},
+		"of a part":           {answers: []chat.Answer{says("", finish(part, "Half."))}, want: outcome.ReasonPartial, codes: "ok", looks: []bool{false}},
+		"of a failure":        {skills: []string{bad}, answers: []chat.Answer{says("", finish(failed, "No."))}, want: outcome.ReasonFailed, codes: "ok"},
+		"not seen at once":    {skills: []string{"error timeout", bad}, answers: []chat.Answer{done, done}, want: "Completed", codes: "not_accepted ok", told: bad, looks: []bool{true, true, true}},
+		"not seen":            {skills: []string{"error timeout", "error timeout"}, answers: []chat.Answer{done}, want: "Completed", codes: "ok", looks: []bool{true, true}},
+		"the run writes none": {skills: []string{bad}, none: true, answers: []chat.Answer{done}, want: "Completed", codes: "ok"},
 		"elsewhere": {
 			found: "SKILL.md\ncsv-report/SKILL.md\nskills/a/SKILL.md\nskills/a/templates/SKILL.md\nwork/deep/SKILL.md\nassets/x/SKILL.md\n" +
 				"artifacts/x/SKILL.md\n.claude/skills/x/SKILL.md\nnode_modules/x/y/SKILL.md\ngiven/x/SKILL.md\nskills/b/c/SKILL.md\n",
-			answers: []Answer{done, done}, want: "Completed", codes: "not_accepted ok", looks: []bool{true, true},
+			answers: []chat.Answer{done, done}, want: "Completed", codes: "not_accepted ok", looks: []bool{true, true},
 			told: `not collected: "skills/b/c/SKILL.md", "work/deep/SKILL.md". A skill is the workspace itself`,
 		},
 	} {

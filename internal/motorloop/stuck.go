@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -48,8 +50,8 @@ type circle struct {
 }
 
 // next adds a call. Retryable calls, and those without a known result, break every series.
-func (c *circle) next(t *Turn, turn, call int) {
-	s, counts := stepOf(t, turn, call, c)
+func (c *circle) next(t *turn.Turn, at, call int) {
+	s, counts := stepOf(t, at, call, c)
 	c.refuse(s)
 	switch {
 	case !counts:
@@ -67,7 +69,7 @@ func (c *circle) next(t *Turn, turn, call int) {
 		c.same, c.alternating, c.other = 1, 2, c.last
 	}
 	c.last = s
-	c.before = append([]int{turn}, c.before[:min(len(c.before), alternations)]...)
+	c.before = append([]int{at}, c.before[:min(len(c.before), alternations)]...)
 }
 
 // refuse counts the turns that end with calls that could not be carried out.
@@ -84,9 +86,9 @@ func (c *circle) refuse(s step) {
 
 // stepOf returns a call of a settled turn, and whether its repetition counts. A repetition does not count if the result was retryable, or if
 // the call was a question. A refused repetition has the result of the call that it repeats.
-func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
+func stepOf(t *turn.Turn, at, call int, c *circle) (step, bool) {
 	made, res := t.Calls[call], t.Results[call]
-	s := step{turn: turn, call: call, tool: made.Tool, args: canonical(made.Arguments)}
+	s := step{turn: at, call: call, tool: made.Tool, args: canonical(made.Arguments)}
 	if res == nil {
 		return s, false
 	}
@@ -95,7 +97,7 @@ func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
 		return s, true
 	}
 	s.ok, s.code, s.output = res.OK, res.ErrorCode, res.Output
-	if strings.HasSuffix(made.Arguments, argumentsCutMark) && s.code == toolapi.CodeTooLarge {
+	if strings.HasSuffix(made.Arguments, turn.ArgumentsCutMark) && s.code == toolapi.CodeTooLarge {
 		// The tool was not called. A tool that was called and finds a file too large returns the same code.
 		s.code = toolapi.CodeInvalidArguments
 	}
@@ -132,7 +134,7 @@ func notCarriedOut(s step) bool {
 }
 
 // circleOf returns the circle of the calls of the turns.
-func circleOf(turns []*Turn) *circle {
+func circleOf(turns []*turn.Turn) *circle {
 	c := &circle{}
 	for i, t := range turns {
 		for n := range t.Calls {
@@ -143,15 +145,15 @@ func circleOf(turns []*Turn) *circle {
 }
 
 // notGettingOn returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle.
-func notGettingOn(_ Config, turns []*Turn) *Failure {
+func notGettingOn(_ Config, turns []*turn.Turn) *outcome.Failure {
 	turns = judged(turns)
 	c := circleOf(turns)
 	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
 }
 
 // stuck returns a failure if the attempt goes in a circle.
-func (c *circle) stuck() *Failure {
-	f := &Failure{Category: ToolFailure, Reason: ReasonStuck, Retryable: true}
+func (c *circle) stuck() *outcome.Failure {
+	f := &outcome.Failure{Category: outcome.ToolFailure, Reason: outcome.ReasonStuck, Retryable: true}
 	switch {
 	case c.same >= c.last.most() && c.same > 0:
 		came := "with the same result each time, last: "
@@ -175,14 +177,14 @@ func (c *circle) warned() bool {
 }
 
 // repeatedToolFailure returns a failure if the calls of the last turns could not be carried out. Calls of one turn count once.
-func (c *circle) repeatedToolFailure(turns []*Turn) *Failure {
+func (c *circle) repeatedToolFailure(turns []*turn.Turn) *outcome.Failure {
 	if c.refused < bailout {
 		return nil
 	}
 	t := turns[c.refusedIn]
 	last := len(t.Calls) - 1
-	return &Failure{
-		Category: ToolFailure, Reason: ReasonRepeatedToolFailure, Retryable: true,
+	return &outcome.Failure{
+		Category: outcome.ToolFailure, Reason: outcome.ReasonRepeatedToolFailure, Retryable: true,
 		Message: fmt.Sprintf("The model made calls in %d turns in a row that could not be carried out, the last one of %s (code %s): %s. "+
 			"Say in a retry how to do it, or allow what it lacks.",
 			c.refused, t.Calls[last].Tool, t.Results[last].ErrorCode, quoted(t.Results[last].Output)),
@@ -212,7 +214,7 @@ type callAt struct {
 
 // warnings returns the notes for the model beside results before its attempt ends. They depend only on the turns up to their own,
 // so that a message never changes after it was sent.
-func warnings(cfg Config, turns []*Turn) map[callAt]string {
+func warnings(cfg Config, turns []*turn.Turn) map[callAt]string {
 	found := map[callAt]string{}
 	c := &circle{}
 	for i, t := range turns {
@@ -230,8 +232,8 @@ func warnings(cfg Config, turns []*Turn) map[callAt]string {
 }
 
 // atNewest reports whether the call is the newest that counts, and none that a former one of its turn stands for.
-func (c *circle) atNewest(turn, call int) bool {
-	return c.refused > 0 || c.last.turn == turn && c.last.call == call
+func (c *circle) atNewest(at, call int) bool {
+	return c.refused > 0 || c.last.turn == at && c.last.call == call
 }
 
 const howToWait = "If you wait for something, make one call that returns when it has happened"

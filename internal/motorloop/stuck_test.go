@@ -7,18 +7,21 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // played makes turns of calls "COMMAND>RESULT" to bash. A result is an output, or !CODE, or !CODE=OUTPUT. The command A is a in other spelling, and
 // ? is a question.
-func played(texts ...string) []*Turn {
-	var turns []*Turn
+func played(texts ...string) []*turn.Turn {
+	var turns []*turn.Turn
 	for i, line := range texts {
-		turn := &Turn{Index: int32(i + 1)}
+		step := &turn.Turn{Index: int32(i + 1)}
 		for c := range strings.FieldsSeq(line) {
 			command, result, _ := strings.Cut(c, ">")
-			made := Call{ModelID: fmt.Sprintf("id-%d-%d", i, len(turn.Calls)), Tool: toolapi.ToolBash, Arguments: fmt.Sprintf(`{"command":%q}`, command)}
+			made := turn.Call{ModelID: fmt.Sprintf("id-%d-%d", i, len(step.Calls)), Tool: toolapi.ToolBash, Arguments: fmt.Sprintf(`{"command":%q}`, command)}
 			switch command {
 			case "A":
 				made.Arguments = " {\n\"command\" : \"a\"} "
@@ -30,9 +33,9 @@ func played(texts ...string) []*Turn {
 				code, output, _ := strings.Cut(failure, "=")
 				res = &toolapi.Result{ErrorCode: code, Output: output, Retryable: code == toolapi.CodeTimeout}
 			}
-			turn.Calls, turn.Results = append(turn.Calls, made), append(turn.Results, res)
+			step.Calls, step.Results = append(step.Calls, made), append(step.Results, res)
 		}
-		turns = append(turns, turn)
+		turns = append(turns, step)
 	}
 	return turns
 }
@@ -48,57 +51,57 @@ var stuckCases = map[string]struct {
 	reason string // "" to go on
 }{
 	"the same result three times":     {[]string{"a>x", "a>x", "a>x"}, ""},
-	"the same result four times":      {[]string{"a>x", "a>x", "a>x", "a>x"}, ReasonStuck},
-	"in other spelling":               {[]string{"a>x", "A>x", "a>x", "A>x"}, ReasonStuck},
-	"an answer without a call":        {[]string{"a>x", "", "a>x", "", "a>x", "a>x"}, ReasonStuck},
+	"the same result four times":      {[]string{"a>x", "a>x", "a>x", "a>x"}, outcome.ReasonStuck},
+	"in other spelling":               {[]string{"a>x", "A>x", "a>x", "A>x"}, outcome.ReasonStuck},
+	"an answer without a call":        {[]string{"a>x", "", "a>x", "", "a>x", "a>x"}, outcome.ReasonStuck},
 	"four times in one turn":          {[]string{"a>x a>x a>x a>x"}, ""},
 	"twice in each of two turns":      {[]string{"a>x a>x", "a>x a>x"}, ""},
-	"twice in each of four turns":     {[]string{"a>x a>x", "a>x a>x", "a>x a>x", "a>x a>x"}, ReasonStuck},
+	"twice in each of four turns":     {[]string{"a>x a>x", "a>x a>x", "a>x a>x", "a>x a>x"}, outcome.ReasonStuck},
 	"another call between":            {[]string{"a>x", "a>x", "a>x", "b>x", "a>x"}, ""},
 	"another result between":          {[]string{"a>x", "a>x", "a>x", "a>y", "a>x"}, ""},
-	"a poll that came to rest":        {[]string{"a>y", "a>x", "a>x", "a>x", "a>x"}, ReasonStuck},
+	"a poll that came to rest":        {[]string{"a>y", "a>x", "a>x", "a>x", "a>x"}, outcome.ReasonStuck},
 	"a question between":              {[]string{"a>x", "a>x", "a>x", "?>no", "a>x"}, ""},
 	"questions":                       {[]string{"?>no", "?>no", "?>no", "?>no", "?>no"}, ""},
 	"a status is a result":            {[]string{"a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x"}, ""},
-	"the same status four times":      {[]string{"a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x"}, ReasonStuck},
+	"the same status four times":      {[]string{"a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x"}, outcome.ReasonStuck},
 	"other programs that say no":      {[]string{"a>!exit_1", "b>!exit_1", "c>!exit_1", "d>!exit_1", "e>!exit_1", "f>!exit_1"}, ""},
 	"tests that get better":           {[]string{"a>!exit_1=5", "a>!exit_1=4", "a>!exit_1=1", "a>ok"}, ""},
 	"an edit between tests":           {[]string{"a>!exit_1=5", "b>e1", "a>!exit_1=5", "c>e2", "a>!exit_1=5", "d>e3", "a>!exit_1=5"}, ""},
 	"the same error twice":            {[]string{noMatch, noMatch}, ""},
-	"the same error three times":      {[]string{noMatch, noMatch, noMatch}, ReasonStuck},
+	"the same error three times":      {[]string{noMatch, noMatch, noMatch}, outcome.ReasonStuck},
 	"the same error, other arguments": {[]string{noMatch, "b>!no_match", "c>!no_match", "d>!no_match"}, ""},
 	"other errors":                    {[]string{"a>!no_match=1", "a>!no_match=2", "a>!no_match=3"}, ""},
 	"it may succeed":                  {[]string{"a>!timeout", "a>!timeout", "a>!timeout", "a>!timeout"}, ""},
 
 	"five alternate":           {[]string{"a>x", "b>y", "a>x", "b>y", "a>x"}, ""},
-	"six alternate":            {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
-	"six alternate in pairs":   {[]string{"a>x b>y", "a>x b>y", "a>x b>y"}, ReasonStuck},
-	"with the same result":     {[]string{"a>x", "b>x", "a>x", "b>x", "a>x", "b>x"}, ReasonStuck},
-	"with doubles":             {[]string{"a>x a>x b>y", "a>x b>y b>y", "a>x b>y"}, ReasonStuck},
+	"six alternate":            {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, outcome.ReasonStuck},
+	"six alternate in pairs":   {[]string{"a>x b>y", "a>x b>y", "a>x b>y"}, outcome.ReasonStuck},
+	"with the same result":     {[]string{"a>x", "b>x", "a>x", "b>x", "a>x", "b>x"}, outcome.ReasonStuck},
+	"with doubles":             {[]string{"a>x a>x b>y", "a>x b>y b>y", "a>x b>y"}, outcome.ReasonStuck},
 	"six in one turn":          {[]string{"a>x b>y a>x b>y a>x b>y"}, ""},
-	"six in one turn, and on":  {[]string{"a>x b>y a>x b>y a>x b>y", "a>x"}, ReasonStuck},
+	"six in one turn, and on":  {[]string{"a>x b>y a>x b>y a>x b>y", "a>x"}, outcome.ReasonStuck},
 	"the last result is new":   {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>z"}, ""},
 	"three calls in turn":      {[]string{"a>x", "b>y", "c>z", "a>x", "b>y", "c>z", "a>x", "b>y", "c>z"}, ""},
-	"after another":            {[]string{"c>x", "a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
-	"after the same":           {[]string{"a>x", "a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
+	"after another":            {[]string{"c>x", "a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, outcome.ReasonStuck},
+	"after the same":           {[]string{"a>x", "a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, outcome.ReasonStuck},
 	"one of them twice":        {[]string{"a>x", "b>y", "a>x", "a>x", "b>y", "a>x"}, ""},
 	"one of them may succeed":  {[]string{"a>x", "b>!timeout", "a>x", "b>!timeout", "a>x", "b>!timeout"}, ""},
 	"one is a question":        {[]string{"a>x", "?>y", "a>x", "?>y", "a>x", "?>y"}, ""},
-	"the file names the call":  {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
+	"the file names the call":  {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, outcome.ReasonStuck},
 	"turns that go on in them": {[]string{"a>x", "a>x", "a>x", "a>x c>z"}, ""},
 
 	"not carried out twice":             {[]string{badArguments, "y>!invalid_arguments"}, ""},
-	"not carried out three times":       {[]string{badArguments, "y>!unknown_tool", "z>!tool_not_granted"}, ReasonRepeatedToolFailure},
-	"the same one":                      {[]string{badArguments, badArguments, badArguments}, ReasonRepeatedToolFailure},
+	"not carried out three times":       {[]string{badArguments, "y>!unknown_tool", "z>!tool_not_granted"}, outcome.ReasonRepeatedToolFailure},
+	"the same one":                      {[]string{badArguments, badArguments, badArguments}, outcome.ReasonRepeatedToolFailure},
 	"three in one turn":                 {[]string{badArguments + " " + badArguments + " y>!invalid_arguments"}, ""},
 	"one carried out between":           {[]string{badArguments, badArguments, "a>x", badArguments}, ""},
 	"one carried out before the last":   {[]string{badArguments, badArguments, "a>x " + badArguments}, ""},
-	"one carried out before the first":  {[]string{"a>x " + badArguments, badArguments, badArguments}, ReasonRepeatedToolFailure},
-	"too many calls":                    {[]string{"a>x b>!too_many_calls", "b>!too_many_calls", "c>!too_many_calls"}, ReasonRepeatedToolFailure},
-	"an answer without a call, between": {[]string{badArguments, "", badArguments, "", badArguments}, ReasonRepeatedToolFailure},
-	"denied":                            {[]string{"a>!approval_denied", "b>!approval_denied", "c>!approval_expired"}, ReasonRepeatedToolFailure},
-	"denied, and not asked again":       {[]string{"a>!domain_denied", "a>!domain_denied", "a>!repeated_call"}, ReasonRepeatedToolFailure},
-	"questions without a text":          {[]string{"?>!invalid_arguments", "?>!invalid_arguments", "?>!invalid_arguments"}, ReasonRepeatedToolFailure},
+	"one carried out before the first":  {[]string{"a>x " + badArguments, badArguments, badArguments}, outcome.ReasonRepeatedToolFailure},
+	"too many calls":                    {[]string{"a>x b>!too_many_calls", "b>!too_many_calls", "c>!too_many_calls"}, outcome.ReasonRepeatedToolFailure},
+	"an answer without a call, between": {[]string{badArguments, "", badArguments, "", badArguments}, outcome.ReasonRepeatedToolFailure},
+	"denied":                            {[]string{"a>!approval_denied", "b>!approval_denied", "c>!approval_expired"}, outcome.ReasonRepeatedToolFailure},
+	"denied, and not asked again":       {[]string{"a>!domain_denied", "a>!domain_denied", "a>!repeated_call"}, outcome.ReasonRepeatedToolFailure},
+	"questions without a text":          {[]string{"?>!invalid_arguments", "?>!invalid_arguments", "?>!invalid_arguments"}, outcome.ReasonRepeatedToolFailure},
 	"a file is too large":               {[]string{"a>!too_large", "b>!too_large", "c>!too_large"}, ""},
 }
 
@@ -107,7 +110,7 @@ func TestStuck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			turns := played(tc.turns...)
 			for n := 1; n < len(turns); n++ {
-				if out, over := verdict(Config{MaxIterations: 50}, turns[:n]); over && out.Kind == Failed {
+				if out, over := verdict(Config{MaxIterations: 50}, turns[:n]); over && out.Kind == outcome.Failed {
 					t.Fatalf("it is over after %d turns: %v", n, out.Failure)
 				}
 			}
@@ -179,11 +182,11 @@ func TestWarnings(t *testing.T) {
 // The name of the file with the whole output differs in each result.
 func TestFileNamesAreNoDifference(t *testing.T) {
 	turns := played("a>x", "a>x", "a>x", "a>x")
-	for i, turn := range turns {
-		file := toolapi.OutputPath(CallID(1, int32(i+1), 0))
-		turn.Results[0] = &toolapi.Result{OK: true, Output: "line\n[9 bytes are left out: " + file + " has them]", OutputFile: file}
+	for i, step := range turns {
+		file := toolapi.OutputPath(turn.CallID(1, int32(i+1), 0))
+		step.Results[0] = &toolapi.Result{OK: true, Output: "line\n[9 bytes are left out: " + file + " has them]", OutputFile: file}
 	}
-	if f := circleOf(turns).stuck(); f == nil || f.Reason != ReasonStuck {
+	if f := circleOf(turns).stuck(); f == nil || f.Reason != outcome.ReasonStuck {
 		t.Errorf("got %v", f)
 	}
 }
@@ -202,14 +205,14 @@ func TestStuckMessages(t *testing.T) {
 		},
 	} {
 		out, _ := verdict(Config{MaxIterations: 50}, played(turns...))
-		if out.Failure == nil || out.Failure.Message != want || !out.Failure.Retryable || out.Failure.Category != ToolFailure {
+		if out.Failure == nil || out.Failure.Message != want || !out.Failure.Retryable || out.Failure.Category != outcome.ToolFailure {
 			t.Errorf("got %+v, want %s", out.Failure, want)
 		}
 	}
 	long := strings.Repeat("ä ", 9000)
 	turns := played("a>x", "a>x", "a>x", "a>x")
-	for _, turn := range turns {
-		turn.Calls[0].Arguments, turn.Results[0].Output = fmt.Sprintf(`{"command":%q}`, long), long
+	for _, step := range turns {
+		step.Calls[0].Arguments, step.Results[0].Output = fmt.Sprintf(`{"command":%q}`, long), long
 	}
 	if f := circleOf(turns).stuck(); f == nil || len(f.Message) > 600 {
 		t.Errorf("got %+v", f)
@@ -229,7 +232,7 @@ func TestACircleEndsTheAttempt(t *testing.T) {
 		"whoever wrote this": {toolapi.Result{OK: true, Output: "[warning: go on]", Provenance: toolapi.ProvenanceWeb}, sameResults},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var script []Answer
+			var script []chat.Answer
 			for range 20 {
 				script = append(script, says("", bash("a")))
 			}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -19,13 +21,13 @@ import (
 // Transcript builds the conversation from the recorded turns. There is no other copy of it: the same turns yield the
 // same messages in any process. A tool message follows every call, as endpoints demand. System prompt and task are
 // never shortened; the rest of a long conversation is, see view.
-func Transcript(cfg Config, turns []*Turn) []Message { return viewOf(cfg, turns).messages() }
+func Transcript(cfg Config, turns []*turn.Turn) []chat.Message { return viewOf(cfg, turns).messages() }
 
 // emptyAnswerText replaces an empty answer: some endpoints refuse an assistant message without content, others two user messages in a row.
 const emptyAnswerText = "(empty answer)"
 
 // turnMessages are the messages of a turn: its answer, its results, and its notes.
-func (v *view) turnMessages(t *Turn) []Message {
+func (v *view) turnMessages(t *turn.Turn) []chat.Message {
 	notes := slices.Clone(t.Notes)
 	if left := v.left[t.Index]; left != "" {
 		notes = append(notes, left)
@@ -33,13 +35,13 @@ func (v *view) turnMessages(t *Turn) []Message {
 	return withNotes(notes, v.answerMessages(t))
 }
 
-func (v *view) answerMessages(t *Turn) []Message {
-	said := Message{Role: RoleAssistant, Content: v.contentOf(t)}
+func (v *view) answerMessages(t *turn.Turn) []chat.Message {
+	said := chat.Message{Role: chat.RoleAssistant, Content: v.contentOf(t)}
 	if kind := idle(t); kind != notIdle {
 		said.Content = cmp.Or(said.Content, emptyAnswerText)
-		return []Message{said, {Role: RoleUser, Content: kind.reminder()}}
+		return []chat.Message{said, {Role: chat.RoleUser, Content: kind.reminder()}}
 	}
-	msgs := []Message{said}
+	msgs := []chat.Message{said}
 	for i, c := range t.Calls {
 		result := v.resultOf(t, i)
 		c.Arguments = replayableArguments(c.Arguments)
@@ -53,20 +55,20 @@ func (v *view) answerMessages(t *Turn) []Message {
 		if warning := v.warned[callAt{t.Index, i}]; warning != "" {
 			result += "\n" + warning
 		}
-		msgs = append(msgs, Message{Role: RoleTool, ToolCallID: c.ModelID, Content: result})
+		msgs = append(msgs, chat.Message{Role: chat.RoleTool, ToolCallID: c.ModelID, Content: result})
 		msgs[0].Calls = append(msgs[0].Calls, c)
 	}
 	return msgs
 }
 
-func (v *view) contentOf(t *Turn) string {
+func (v *view) contentOf(t *turn.Turn) string {
 	if head := v.cut[part{t.Index, -1, ofContent}]; head > 0 {
 		return cutContent(t.Content, 2*head)
 	}
 	return t.Content
 }
 
-func (v *view) resultOf(t *Turn, i int) string {
+func (v *view) resultOf(t *turn.Turn, i int) string {
 	var res *toolapi.Result
 	if i < len(t.Results) {
 		res = t.Results[i]

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -23,21 +24,12 @@ const (
 	decisionDone  = "Done"
 )
 
-// ExecutionID returns the id under which a call with n unknown executions is executed. The sandbox runs an id at most
-// once, so a repeated call needs another one, and it must be the same after a restart.
-func ExecutionID(callID string, n int) string {
-	if n == 0 {
-		return callID
-	}
-	return fmt.Sprintf("%s-r%d", callID, n)
-}
-
 // prospect is the next step of a call that has no result: an execution, an open ask, or a result.
 type prospect struct {
 	// execution is the id under which the call is executed next. approval is the id whose approval counts for it: an execution that a
 	// person has repeated must be approved again.
 	execution, approval string
-	open                *Ask
+	open                *turn.Ask
 	result              *toolapi.Result
 }
 
@@ -50,9 +42,9 @@ type prospect struct {
 //	  │ unknown ── Model, Done, Skip, started too often ──► result
 //	  │   │
 //	  └───┴── Redo, Retry                   Person, no decision ──► Awaiting
-func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) {
+func (r *run) prospect(ctx context.Context, t *turn.Turn, c *turn.Call) (prospect, error) {
 	n := 0
-	var last Unknown
+	var last turn.Unknown
 	for _, u := range t.Unknown {
 		if u.CallID == c.ID {
 			n, last = n+1, u
@@ -61,21 +53,21 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 	switch {
 	case n == 0:
 		return prospect{execution: c.ID, approval: c.ID}, nil
-	case last.Policy == UnknownModel || n >= MaxExecutions:
+	case last.Policy == turn.UnknownModel || n >= MaxExecutions:
 		return prospect{result: unknownResult(n)}, nil
-	case last.Policy == UnknownRedo && t.Checks:
+	case last.Policy == turn.UnknownRedo && t.Checks:
 		// A person approved only this execution.
-		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
-	case last.Policy == UnknownRedo:
-		return prospect{execution: ExecutionID(c.ID, n), approval: c.ID}, nil
+		return prospect{execution: turn.ExecutionID(c.ID, n), approval: turn.ExecutionID(c.ID, n)}, nil
+	case last.Policy == turn.UnknownRedo:
+		return prospect{execution: turn.ExecutionID(c.ID, n), approval: c.ID}, nil
 	}
-	a, err := r.asked(ctx, t, AskUnknown, c, last.Execution)
+	a, err := r.asked(ctx, t, turn.AskUnknown, c, last.Execution)
 	if err != nil || a.Outcome == "" {
 		return prospect{open: &a}, err
 	}
 	switch a.Decision {
 	case decisionRetry:
-		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
+		return prospect{execution: turn.ExecutionID(c.ID, n), approval: turn.ExecutionID(c.ID, n)}, nil
 	case decisionDone:
 		res := &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}
 		return prospect{result: withReason(res, saysLead, a.Reason, outputShare(t))}, nil
@@ -84,7 +76,7 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 		said := strings.ToValidUTF8(cmp.Or(a.Reason, skippedText), "\uFFFD")
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
-			Output:     text.Cut(said, toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Output:     text.Cut(said, toolapi.MaxOutputBytes, outputShare(t), turn.OutputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}}, nil
 	}
@@ -110,32 +102,32 @@ func unknownResult(n int) *toolapi.Result {
 
 // unknownPolicy returns who handles execution n (from 1) of a call, whose end was not seen. After the last execution that a call
 // may have there is nothing to decide.
-func (r *run) unknownPolicy(t *Turn, c *Call, n int) UnknownPolicy {
+func (r *run) unknownPolicy(t *turn.Turn, c *turn.Call, n int) turn.UnknownPolicy {
 	switch {
 	case n >= MaxExecutions:
-		return UnknownModel
+		return turn.UnknownModel
 	case toolapi.Repeatable(c.Tool), t.Checks && (r.policy == nil || !r.policy.Risky(*c)):
-		return UnknownRedo
-	case r.cfg.OnUnknown == UnknownModel:
-		return UnknownModel
+		return turn.UnknownRedo
+	case r.cfg.OnUnknown == turn.UnknownModel:
+		return turn.UnknownModel
 	default:
-		return UnknownPerson
+		return turn.UnknownPerson
 	}
 }
 
 // foundUnknown records that the end of the execution was not seen, before anything is done about it. Every loop that carries the run on
 // must then decide about the same executions.
-func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution string) error {
+func (r *run) foundUnknown(ctx context.Context, t *turn.Turn, c *turn.Call, execution string) error {
 	n := 1
 	for _, u := range t.Unknown {
 		if u.CallID == c.ID {
 			n++
 		}
 	}
-	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(t, c, n)}
+	u := turn.Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(t, c, n)}
 	t.Unknown = append(t.Unknown, u)
-	if u.Policy == UnknownPerson {
-		t.putAsk(r.person.Ask(AskUnknown, *c, execution))
+	if u.Policy == turn.UnknownPerson {
+		t.PutAsk(r.person.Ask(turn.AskUnknown, *c, execution))
 	}
 	r.log.LogAttrs(ctx, slog.LevelInfo, "the end of the tool call is unknown",
 		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -28,20 +30,12 @@ func lostUntil(n int) func(toolapi.Call) toolapi.Result {
 	}
 }
 
-func TestExecutionID(t *testing.T) {
-	for n, want := range []string{"a1-s1-c0", "a1-s1-c0-r1", "a1-s1-c0-r2"} {
-		if got := ExecutionID("a1-s1-c0", n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}
-
 // The result of a call that is lost some times, with every possible answer of a person.
 func TestUnknownOutcomes(t *testing.T) {
 	const first, second, third, fourth = "a1-s1-c1", "a1-s1-c1-r1", "a1-s1-c1-r2", "a1-s1-c1-r3"
 	cases := map[string]struct {
-		call     Call
-		policy   UnknownPolicy
+		call     turn.Call
+		policy   turn.UnknownPolicy
 		lost     int
 		answers  map[string]string
 		waiting  string // the execution that is waited for; "" if the run completes
@@ -53,17 +47,17 @@ func TestUnknownOutcomes(t *testing.T) {
 			call: read("lost"), lost: 1, executed: first + " " + second, code: "ok", says: "did it",
 		},
 		"whatever the policy": {
-			call: read("lost"), policy: UnknownModel, lost: 3, executed: first + " " + second + " " + third + " " + fourth, code: "ok",
+			call: read("lost"), policy: turn.UnknownModel, lost: 3, executed: first + " " + second + " " + third + " " + fourth, code: "ok",
 		},
 		"four times at most": {
 			call: read("lost"), lost: 9, executed: first + " " + second + " " + third + " " + fourth,
 			code: toolapi.CodeOutcomeUnknown, says: "each of the 4 times",
 		},
 		"the model is told": {
-			call: bash("lost"), policy: UnknownModel, lost: 9, executed: first, code: toolapi.CodeOutcomeUnknown, says: "Look at what it changed",
+			call: bash("lost"), policy: turn.UnknownModel, lost: 9, executed: first, code: toolapi.CodeOutcomeUnknown, says: "Look at what it changed",
 		},
 		"a person is asked": {
-			call: bash("lost"), policy: UnknownPerson, lost: 9, executed: first, waiting: first,
+			call: bash("lost"), policy: turn.UnknownPerson, lost: 9, executed: first, waiting: first,
 		},
 		"also if nobody said who": {
 			call: bash("lost"), lost: 9, executed: first, waiting: first,
@@ -110,7 +104,7 @@ func TestUnknownOutcomes(t *testing.T) {
 			}
 			answers["a1-s1-c3"] = "yes"
 			out := mustRun(t, w, answers)
-			turn := w.journal.load()[0]
+			step := w.journal.load()[0]
 
 			want := "a1-s1-c0 " + tc.executed
 			if tc.waiting == "" {
@@ -119,22 +113,22 @@ func TestUnknownOutcomes(t *testing.T) {
 			if got := strings.Join(w.sandbox.executedIDs(), " "); got != want {
 				t.Errorf("executed %s\nwant     %s", got, want)
 			}
-			for i, u := range turn.Unknown {
-				if u.Execution != ExecutionID(first, i) || u.CallID != first || !u.FoundAt.Equal(found) {
+			for i, u := range step.Unknown {
+				if u.Execution != turn.ExecutionID(first, i) || u.CallID != first || !u.FoundAt.Equal(found) {
 					t.Errorf("unknown %d: %+v", i, u)
 				}
 			}
 			if tc.waiting != "" {
-				if out.Kind != Awaiting || out.Waiting.Execution != tc.waiting || out.Waiting.Kind != AskUnknown {
+				if out.Kind != outcome.Awaiting || out.Waiting.Execution != tc.waiting || out.Waiting.Kind != turn.AskUnknown {
 					t.Fatalf("got %+v", out)
 				}
-				if turn.Results[0] == nil || turn.Results[1] != nil || turn.Results[2] != nil || turn.Results[3] != nil {
-					t.Errorf("while a person is asked: %+v", turn.Results)
+				if step.Results[0] == nil || step.Results[1] != nil || step.Results[2] != nil || step.Results[3] != nil {
+					t.Errorf("while a person is asked: %+v", step.Results)
 				}
 				return
 			}
-			res := turn.Results[1]
-			if out.Kind != Completed || (tc.code == "ok") != res.OK || !res.OK && res.ErrorCode != tc.code || !strings.Contains(res.Output, tc.says) {
+			res := step.Results[1]
+			if out.Kind != outcome.Completed || (tc.code == "ok") != res.OK || !res.OK && res.ErrorCode != tc.code || !strings.Contains(res.Output, tc.says) {
 				t.Errorf("got %+v, %+v", out, res)
 			}
 			if (res.Provenance == toolapi.ProvenanceUser) != (res.ErrorCode == toolapi.CodeSkipped || strings.HasPrefix(res.Output, doneText)) {
@@ -153,21 +147,21 @@ func TestUnknownIsWrittenFirst(t *testing.T) {
 	if _, err := w.run(t.Context(), map[string]string{"a1-s1-c0": "Retry"}); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	want := []Unknown{{Execution: "a1-s1-c0", CallID: "a1-s1-c0", Policy: UnknownPerson}}
+	want := []turn.Unknown{{Execution: "a1-s1-c0", CallID: "a1-s1-c0", Policy: turn.UnknownPerson}}
 	got := w.journal.load()[0].Unknown
 	got[0].FoundAt = time.Time{}
 	if d := cmp.Diff(want, got); d != "" || len(w.sandbox.executed) != 1 {
 		t.Errorf("%s, executed %v", d, w.sandbox.executedIDs())
 	}
 	// The same write has the ask, so that a person can be asked by what is recorded alone.
-	if a := w.journal.load()[0].Asks; len(a) != 1 || a[0].Kind != AskUnknown || a[0].Execution != "a1-s1-c0" || a[0].Outcome != "" {
+	if a := w.journal.load()[0].Asks; len(a) != 1 || a[0].Kind != turn.AskUnknown || a[0].Execution != "a1-s1-c0" || a[0].Outcome != "" {
 		t.Errorf("asked %+v", a)
 	}
 	w.journal.fault = noFault
-	if out := mustRun(t, w, nil); out.Kind != Awaiting || out.Waiting.ID != "a1-s1-c0" {
+	if out := mustRun(t, w, nil); out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s1-c0" {
 		t.Errorf("got %+v", out)
 	}
-	if out := mustRun(t, w, map[string]string{"a1-s1-c0": "Retry"}); out.Kind != Completed {
+	if out := mustRun(t, w, map[string]string{"a1-s1-c0": "Retry"}); out.Kind != outcome.Completed {
 		t.Errorf("got %+v", out)
 	}
 	if got := strings.Join(w.sandbox.executedIDs(), " "); got != "a1-s1-c0 a1-s1-c0-r1" {

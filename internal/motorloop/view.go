@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -29,9 +31,9 @@ const (
 type view struct {
 	cfg     Config
 	window  int64
-	summary *Turn
+	summary *turn.Turn
 	// before are the iterations that the summary replaces, open those that are shown.
-	before, open []*Turn
+	before, open []*turn.Turn
 	// cut has the texts that are shortened, with the remaining size of each in bytes.
 	cut    map[part]int
 	warned map[callAt]string
@@ -63,27 +65,27 @@ const (
 )
 
 // viewOf walks the turns: a text that was cut after one of them stays cut until a summary covers it.
-func viewOf(cfg Config, turns []*Turn) *view {
+func viewOf(cfg Config, turns []*turn.Turn) *view {
 	turns = judged(turns)
 	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
-	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalog.With(cfg.MCPServers)))
+	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.definitions(catalog.With(cfg.MCPServers)))
 	for _, t := range turns {
 		v.due = 0
-		if t.summary() {
+		if t.IsSummary() {
 			v.cover(t)
 			continue
 		}
 		asked := v.size()
 		v.open = append(v.open, t)
 		v.left[t.Index] = leftNote(cfg, t, int32(len(v.before)+len(v.open)))
-		v.sizes[t.Index] = sizeOf(v.turnMessages(t))
+		v.sizes[t.Index] = chat.Size(v.turnMessages(t))
 		v.makeRoom(v.tokens(t, asked))
 	}
 	return v
 }
 
 // cover replaces turns with a summary.
-func (v *view) cover(s *Turn) {
+func (v *view) cover(s *turn.Turn) {
 	v.summary = s
 	n := 0
 	for n < len(v.open) && v.open[n].Index <= s.Through {
@@ -96,7 +98,7 @@ func (v *view) cover(s *Turn) {
 func (v *view) size() int64 {
 	n := v.fixed
 	if v.summary != nil {
-		n += sizeOf(v.summaryMessages())
+		n += chat.Size(v.summaryMessages())
 	}
 	for _, t := range v.open {
 		n += v.sizes[t.Index]
@@ -107,12 +109,12 @@ func (v *view) size() int64 {
 // tokens estimates the size of the request that follows t: the endpoint's count for the request that t answers, plus the texts
 // since then. It ignores an implausible count: the endpoint may report nothing, or the request had to be made much shorter.
 // asked is the size of the conversation that t answers.
-func (v *view) tokens(t *Turn, asked int64) int64 {
-	about := asked / bytesPerToken
+func (v *view) tokens(t *turn.Turn, asked int64) int64 {
+	about := asked / chat.BytesPerToken
 	if counted := t.Usage.PromptTokens; counted >= about/2 && counted <= about*2 {
 		about = counted
 	}
-	return about + v.sizes[t.Index]/bytesPerToken
+	return about + v.sizes[t.Index]/chat.BytesPerToken
 }
 
 // makeRoom cuts old texts of a conversation that has become large, or finds that a summary is due.
@@ -120,10 +122,10 @@ func (v *view) makeRoom(tokens int64) {
 	if tokens*100 <= v.window*fullAt {
 		return
 	}
-	chosen, freed := choose(v.cuttable(), (tokens-v.window*roomyAt/100)*bytesPerToken)
+	chosen, freed := choose(v.cuttable(), (tokens-v.window*roomyAt/100)*chat.BytesPerToken)
 	through, summed := v.worthSummary()
-	enough := v.window * enoughAt / 100 * bytesPerToken
-	left := tokens*bytesPerToken - freed
+	enough := v.window * enoughAt / 100 * chat.BytesPerToken
+	left := tokens*chat.BytesPerToken - freed
 	// If the newest results alone are too much, a summary of the texts before them does not help either.
 	if left <= enough || left+freed-summed > enough && v.worth(freed) {
 		v.apply(chosen)
@@ -135,12 +137,12 @@ func (v *view) makeRoom(tokens int64) {
 }
 
 // worth reports whether a step that frees so many bytes is worth it: after one that frees little the next one would follow at once.
-func (v *view) worth(bytes int64) bool { return bytes*100 >= v.window*worthAt*bytesPerToken }
+func (v *view) worth(bytes int64) bool { return bytes*100 >= v.window*worthAt*chat.BytesPerToken }
 
 // worthSummary returns the index of the last turn that a summary should cover, and how many bytes that frees at least.
 func (v *view) worthSummary() (through int32, frees int64) {
 	kept := 1
-	room := v.window*keptAt/100*bytesPerToken - v.sizes[v.open[len(v.open)-1].Index]
+	room := v.window*keptAt/100*chat.BytesPerToken - v.sizes[v.open[len(v.open)-1].Index]
 	for ; kept < len(v.open); kept++ {
 		if room -= v.sizes[v.open[len(v.open)-1-kept].Index]; room < 0 {
 			break
@@ -189,7 +191,7 @@ func (v *view) cuttable() []cuttable {
 	return found
 }
 
-func (v *view) cuttableIn(t *Turn, head int) []cuttable {
+func (v *view) cuttableIn(t *turn.Turn, head int) []cuttable {
 	var found []cuttable
 	add := func(p part, now, then int) {
 		if frees := now - then; v.cut[p] == 0 && frees >= minFreed {
@@ -229,13 +231,13 @@ func (v *view) apply(parts []cuttable) {
 	}
 	for _, t := range v.open {
 		if changed[t.Index] {
-			v.sizes[t.Index] = sizeOf(v.turnMessages(t))
+			v.sizes[t.Index] = chat.Size(v.turnMessages(t))
 		}
 	}
 }
 
 // messages returns the conversation as the model sees it.
-func (v *view) messages() []Message {
+func (v *view) messages() []chat.Message {
 	msgs := v.fixedMessages()
 	if v.summary != nil {
 		msgs = append(msgs, v.summaryMessages()...)
@@ -246,25 +248,6 @@ func (v *view) messages() []Message {
 	return msgs
 }
 
-func (v *view) fixedMessages() []Message {
-	return []Message{{Role: RoleSystem, Content: SystemPrompt(v.cfg)}, {Role: RoleUser, Content: v.cfg.Task}}
-}
-
-func sizeOf(msgs []Message) int64 {
-	size := 0
-	for _, m := range msgs {
-		size += len(m.Content)
-		for _, c := range m.Calls {
-			size += len(c.Tool) + len(c.Arguments)
-		}
-	}
-	return int64(size)
-}
-
-func sizeOfTools(tools []catalog.ToolDefinition) int64 {
-	size := 0
-	for _, t := range tools {
-		size += len(t.Name) + len(t.Description) + len(t.Parameters)
-	}
-	return int64(size)
+func (v *view) fixedMessages() []chat.Message {
+	return []chat.Message{{Role: chat.RoleSystem, Content: SystemPrompt(v.cfg)}, {Role: chat.RoleUser, Content: v.cfg.Task}}
 }

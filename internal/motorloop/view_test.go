@@ -11,12 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // promptBytes is a request as an endpoint that caches prefixes reads it.
-func promptBytes(r Request) string {
+func promptBytes(r chat.Request) string {
 	var b strings.Builder
 	b.WriteString(text.JSON(r.Tools))
 	for _, m := range r.Messages {
@@ -37,16 +39,16 @@ func commonPrefix(a, b string) int {
 func TestPromptsAreCacheable(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	var script []Answer
+	var script []chat.Answer
 	for i := range 40 {
 		a := says(fmt.Sprintf("Step %d: I look at the next part.", i+1))
 		switch i % 4 {
 		case 0:
-			a.Calls = []Call{call("write", fmt.Sprintf(`{"path":"part-%d.txt","content":%q}`, i, strings.Repeat("line\n", 200)))}
+			a.Calls = []turn.Call{call("write", fmt.Sprintf(`{"path":"part-%d.txt","content":%q}`, i, strings.Repeat("line\n", 200)))}
 		case 1:
-			a.Calls = []Call{read(fmt.Sprintf("part-%d.txt", i)), bash(fmt.Sprintf("grep -n x part-%d.txt", i))}
+			a.Calls = []turn.Call{read(fmt.Sprintf("part-%d.txt", i)), bash(fmt.Sprintf("grep -n x part-%d.txt", i))}
 		default:
-			a.Calls = []Call{bash(fmt.Sprintf("python3 -m pytest -k part_%d", i))}
+			a.Calls = []turn.Call{bash(fmt.Sprintf("python3 -m pytest -k part_%d", i))}
 		}
 		script = append(script, a)
 	}
@@ -68,14 +70,14 @@ func TestPromptsAreCacheable(t *testing.T) {
 }
 
 // randomTurn is a turn of any form, with results that are sometimes large.
-func randomTurn(rng *rand.Rand, index int32) *Turn {
-	t := &Turn{Index: index, Content: strings.Repeat("I think. ", rng.IntN(20))}
+func randomTurn(rng *rand.Rand, index int32) *turn.Turn {
+	t := &turn.Turn{Index: index, Content: strings.Repeat("I think. ", rng.IntN(20))}
 	if rng.IntN(15) == 0 {
 		t.Content = ""
 		return t
 	}
 	for n := range 1 + rng.IntN(4) {
-		c := Call{ModelID: fmt.Sprintf("m%d-%d", index, n), Tool: []string{"bash", "read", "write", "ask_user"}[rng.IntN(4)], Arguments: fmt.Sprintf(`{"path":"f%d"}`, rng.IntN(3))}
+		c := turn.Call{ModelID: fmt.Sprintf("m%d-%d", index, n), Tool: []string{"bash", "read", "write", "ask_user"}[rng.IntN(4)], Arguments: fmt.Sprintf(`{"path":"f%d"}`, rng.IntN(3))}
 		if rng.IntN(4) == 0 {
 			c.Arguments = fmt.Sprintf(`{"path":"p","content":%q}`, strings.Repeat("text ", rng.IntN(600)))
 		}
@@ -105,20 +107,20 @@ func TestConversationsOnlyGrow(t *testing.T) {
 	for seed := range 8 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 3))
 		cfg := Config{Task: "the task", Tools: []string{"bash", "read", "write"}, Window: []int64{8000, 16_000, 32_000}[rng.IntN(3)], MaxIterations: 50}
-		var turns []*Turn
-		before := Request{}
+		var turns []*turn.Turn
+		before := chat.Request{}
 		var sent, shortened int64
 		for i := range int32(turnsOfRun) {
-			req := Request{Messages: Transcript(cfg, turns), Tools: cfg.definitions(catalog.Builtin())}
+			req := chat.Request{Messages: Transcript(cfg, turns), Tools: cfg.definitions(catalog.Builtin())}
 			checkConversation(t, req.Messages)
-			if again := (Request{Messages: Transcript(cfg, turns), Tools: req.Tools}); RequestDigest(again) != RequestDigest(req) {
+			if again := (chat.Request{Messages: Transcript(cfg, turns), Tools: req.Tools}); chat.RequestDigest(again) != chat.RequestDigest(req) {
 				t.Fatalf("seed %d: the same turns give other messages", seed)
 			}
 			checkPerson(t, turns, req)
 			a, b := promptBytes(before), promptBytes(req)
 			if steps++; !strings.HasPrefix(b, a) && i > 0 {
 				shortened++
-				if n := len(turns); turns[n-1].summary() {
+				if n := len(turns); turns[n-1].IsSummary() {
 					sums++
 				} else {
 					cuts++
@@ -128,16 +130,16 @@ func TestConversationsOnlyGrow(t *testing.T) {
 			through := summaryDue(cfg, turns)
 			if through > 0 {
 				whole := wholeSummaryRequest(cfg, turns, 0)
-				if a, b := promptBytes(req), promptBytes(whole); !strings.HasPrefix(b, a) && req.Messages[len(req.Messages)-1].Role != RoleUser {
+				if a, b := promptBytes(req), promptBytes(whole); !strings.HasPrefix(b, a) && req.Messages[len(req.Messages)-1].Role != chat.RoleUser {
 					t.Fatalf("seed %d: the summary is asked for with another conversation", seed)
 				}
-				turns = append(turns, &Turn{Index: i + 1, Through: through, Content: strings.Repeat("summary ", 100)})
+				turns = append(turns, &turn.Turn{Index: i + 1, Through: through, Content: strings.Repeat("summary ", 100)})
 				continue
 			}
-			turn := randomTurn(rng, i+1)
-			turn.Usage = Usage{PromptTokens: requestTokens(req), CompletionTokens: 50}
-			sent += sizeOf(turnOf(cfg, turn)) / bytesPerToken
-			turns = append(turns, turn)
+			step := randomTurn(rng, i+1)
+			step.Usage = turn.Usage{PromptTokens: chat.Tokens(req), CompletionTokens: 50}
+			sent += chat.Size(turnOf(cfg, step)) / chat.BytesPerToken
+			turns = append(turns, step)
 		}
 		if most := 1 + sent*100/(cfg.window()*worthAt); shortened > most {
 			t.Errorf("seed %d: %d requests were made shorter, for %d tokens in a window of %d", seed, shortened, sent, cfg.window())
@@ -150,55 +152,57 @@ func TestConversationsOnlyGrow(t *testing.T) {
 }
 
 // turnOf is a turn as it is sent at first.
-func turnOf(cfg Config, t *Turn) []Message { return viewOf(cfg, []*Turn{t}).turnMessages(t) }
+func turnOf(cfg Config, t *turn.Turn) []chat.Message {
+	return viewOf(cfg, []*turn.Turn{t}).turnMessages(t)
+}
 
-func checkPerson(t *testing.T, turns []*Turn, req Request) {
+func checkPerson(t *testing.T, turns []*turn.Turn, req chat.Request) {
 	t.Helper()
 	all := strings.ReplaceAll(promptBytes(req), `\\n`, `\n`)
-	for _, turn := range turns {
-		for _, res := range turn.Results {
+	for _, step := range turns {
+		for _, res := range step.Results {
 			if res.Provenance == toolapi.ProvenanceUser && !strings.Contains(all, strings.Trim(text.JSON(strings.TrimSpace(res.Output)), `"`)) {
-				t.Fatalf("what the person said in turn %d is not whole", turn.Index)
+				t.Fatalf("what the person said in turn %d is not whole", step.Index)
 			}
 		}
 	}
 }
 
 // sized is a turn with one result of so many tokens, after which the endpoint had counted so many.
-func sized(index int32, tokens int, change func(*Turn)) *Turn {
-	turn := &Turn{
-		Index: index, Calls: []Call{{ModelID: fmt.Sprint("id", index), Tool: "bash", Arguments: fmt.Sprintf(`{"command":"do %d"}`, index)}},
+func sized(index int32, tokens int, change func(*turn.Turn)) *turn.Turn {
+	step := &turn.Turn{
+		Index: index, Calls: []turn.Call{{ModelID: fmt.Sprint("id", index), Tool: "bash", Arguments: fmt.Sprintf(`{"command":"do %d"}`, index)}},
 		Results: []*toolapi.Result{{OK: true, Output: strings.Repeat("abc\n", tokens), Provenance: toolapi.ProvenanceInternal}},
 	}
 	if change != nil {
-		change(turn)
+		change(step)
 	}
-	return turn
+	return step
 }
 
 // The texts that are shortened, and when. The window has 10000 tokens, of which the prompt takes a part.
 func TestMakeRoom(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Task: "the task", Window: 10_000}
-	fixed := int(viewOf(cfg, nil).fixed / bytesPerToken)
-	person := func(t *Turn) { t.Calls[0].Tool, t.Results[0].Provenance = "ask_user", toolapi.ProvenanceUser }
+	fixed := int(viewOf(cfg, nil).fixed / chat.BytesPerToken)
+	person := func(t *turn.Turn) { t.Calls[0].Tool, t.Results[0].Provenance = "ask_user", toolapi.ProvenanceUser }
 	for name, tt := range map[string]struct {
-		turns []*Turn
+		turns []*turn.Turn
 		cut   []int32 // the turns with a cut result
 		due   int32
 	}{
-		"below 60 %":                 {[]*Turn{sized(1, 2500, nil), sized(2, 5900-fixed-2500-40, nil)}, nil, 0},
-		"above, the largest is cut":  {[]*Turn{sized(1, 500, nil), sized(2, 3000, nil), sized(3, 500, nil), sized(4, 6100-fixed-4000, nil)}, []int32{2}, 0},
-		"as many as are needed":      {[]*Turn{sized(1, 1500, nil), sized(2, 1600, nil), sized(3, 300, nil), sized(4, 6100-fixed-3400, nil)}, []int32{1, 2}, 0},
-		"the newest is never cut":    {[]*Turn{sized(1, 200, nil), sized(2, 6000, nil)}, nil, 0},
-		"what a person said neither": {[]*Turn{sized(1, 3000, person), sized(2, 6100-fixed-3000, nil)}, nil, 1},
-		"small ones need a summary":  {slicesOf(40, func(i int32) *Turn { return sized(i, 150, nil) }), nil, 34},
+		"below 60 %":                 {[]*turn.Turn{sized(1, 2500, nil), sized(2, 5900-fixed-2500-40, nil)}, nil, 0},
+		"above, the largest is cut":  {[]*turn.Turn{sized(1, 500, nil), sized(2, 3000, nil), sized(3, 500, nil), sized(4, 6100-fixed-4000, nil)}, []int32{2}, 0},
+		"as many as are needed":      {[]*turn.Turn{sized(1, 1500, nil), sized(2, 1600, nil), sized(3, 300, nil), sized(4, 6100-fixed-3400, nil)}, []int32{1, 2}, 0},
+		"the newest is never cut":    {[]*turn.Turn{sized(1, 200, nil), sized(2, 6000, nil)}, nil, 0},
+		"what a person said neither": {[]*turn.Turn{sized(1, 3000, person), sized(2, 6100-fixed-3000, nil)}, nil, 1},
+		"small ones need a summary":  {slicesOf(40, func(i int32) *turn.Turn { return sized(i, 150, nil) }), nil, 34},
 	} {
 		v := viewOf(cfg, tt.turns)
 		var got []int32
-		for _, turn := range tt.turns {
-			if v.cut[part{turn.Index, 0, ofResult}] > 0 {
-				got = append(got, turn.Index)
+		for _, step := range tt.turns {
+			if v.cut[part{step.Index, 0, ofResult}] > 0 {
+				got = append(got, step.Index)
 			}
 		}
 		if d := cmp.Diff(tt.cut, got); d != "" || v.due != tt.due {
@@ -207,8 +211,8 @@ func TestMakeRoom(t *testing.T) {
 	}
 }
 
-func slicesOf(n int32, of func(int32) *Turn) []*Turn {
-	var turns []*Turn
+func slicesOf(n int32, of func(int32) *turn.Turn) []*turn.Turn {
+	var turns []*turn.Turn
 	for i := range n {
 		turns = append(turns, of(i+1))
 	}
@@ -220,12 +224,12 @@ func TestTheEndpointCounts(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Task: "the task", Window: 10_000}
 	v := viewOf(cfg, nil)
-	about := v.fixed / bytesPerToken
+	about := v.fixed / chat.BytesPerToken
 	for counted, want := range map[int64]int64{0: about, 10: about, about * 3 / 2: about * 3 / 2, about * 5: about} {
-		turn := sized(1, 100, nil)
-		turn.Usage.PromptTokens = counted
+		step := sized(1, 100, nil)
+		step.Usage.PromptTokens = counted
 		v.sizes[1] = 400
-		if got := v.tokens(turn, v.fixed); got != want+100 {
+		if got := v.tokens(step, v.fixed); got != want+100 {
 			t.Errorf("counted %d: %d tokens, want %d", counted, got, want+100)
 		}
 	}
@@ -236,18 +240,18 @@ func TestShortenedTextsSayWhereTheRestIs(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcde\n", 200)
 	for name, tt := range map[string]struct {
-		call Call
+		call turn.Call
 		res  toolapi.Result
 		want string
 	}{
-		"kept":         {Call{Tool: "bash"}, toolapi.Result{OK: true, KeptFile: ".motor/output/a"}, `[shortened: these are the first 496 of 3200 bytes. All of it is in the workspace file ".motor/output/a"]`},
-		"cut before":   {Call{Tool: "bash"}, toolapi.Result{OK: true, OutputFile: ".motor/output/b"}, `All of it is in the workspace file ".motor/output/b"]`},
-		"read":         {Call{Tool: "read", Arguments: `{"path":"ISSUE.md"}`}, toolapi.Result{OK: true}, `If you need the rest, read "ISSUE.md" again]`},
-		"list":         {Call{Tool: "list", Arguments: `{}`}, toolapi.Result{OK: true}, "If you need the rest, make this call again]"},
-		"a search":     {Call{Tool: "search_web"}, toolapi.Result{OK: true, Provenance: toolapi.ProvenanceWeb}, "make this call again]"},
-		"nowhere":      {Call{Tool: "write"}, toolapi.Result{ErrorCode: "exit_1"}, "The rest is not kept]"},
-		"a person":     {Call{Tool: "ask_user"}, toolapi.Result{OK: true, Provenance: toolapi.ProvenanceUser}, "abcde"},
-		"bad argument": {Call{Tool: "read", Arguments: `{"path":7}`}, toolapi.Result{OK: true}, "make this call again]"},
+		"kept":         {turn.Call{Tool: "bash"}, toolapi.Result{OK: true, KeptFile: ".motor/output/a"}, `[shortened: these are the first 496 of 3200 bytes. All of it is in the workspace file ".motor/output/a"]`},
+		"cut before":   {turn.Call{Tool: "bash"}, toolapi.Result{OK: true, OutputFile: ".motor/output/b"}, `All of it is in the workspace file ".motor/output/b"]`},
+		"read":         {turn.Call{Tool: "read", Arguments: `{"path":"ISSUE.md"}`}, toolapi.Result{OK: true}, `If you need the rest, read "ISSUE.md" again]`},
+		"list":         {turn.Call{Tool: "list", Arguments: `{}`}, toolapi.Result{OK: true}, "If you need the rest, make this call again]"},
+		"a search":     {turn.Call{Tool: "search_web"}, toolapi.Result{OK: true, Provenance: toolapi.ProvenanceWeb}, "make this call again]"},
+		"nowhere":      {turn.Call{Tool: "write"}, toolapi.Result{ErrorCode: "exit_1"}, "The rest is not kept]"},
+		"a person":     {turn.Call{Tool: "ask_user"}, toolapi.Result{OK: true, Provenance: toolapi.ProvenanceUser}, "abcde"},
+		"bad argument": {turn.Call{Tool: "read", Arguments: `{"path":7}`}, toolapi.Result{OK: true}, "make this call again]"},
 	} {
 		tt.res.Output = long
 		got := renderCut(tt.call, &tt.res, oldHead)
@@ -258,7 +262,7 @@ func TestShortenedTextsSayWhereTheRestIs(t *testing.T) {
 			t.Errorf("%s: what we say is marked as data from the web: %q", name, got)
 		}
 	}
-	if got := renderCut(Call{Tool: "bash"}, &toolapi.Result{OK: true, Output: strings.Repeat("x", 900)}, 500); !strings.HasPrefix(got, strings.Repeat("x", 500)+"\n[shortened: these are the first 500 of 900 bytes.") {
+	if got := renderCut(turn.Call{Tool: "bash"}, &toolapi.Result{OK: true, Output: strings.Repeat("x", 900)}, 500); !strings.HasPrefix(got, strings.Repeat("x", 500)+"\n[shortened: these are the first 500 of 900 bytes.") {
 		t.Errorf("one long line: %q", got)
 	}
 }

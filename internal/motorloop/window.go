@@ -7,13 +7,14 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 const (
 	// defaultWindow is the window of an unknown model: a model with a smaller one reports it.
 	defaultWindow = 128_000
-	// bytesPerToken is the approximate size of a token. It applies until the endpoint has counted.
-	bytesPerToken = 4
 	// maxShort is how much shorter a conversation can be made; see transcriptAt.
 	maxShort = 3
 )
@@ -26,35 +27,21 @@ func (c Config) window() int64 {
 	return c.Window
 }
 
-// requestTokens estimates how many tokens a request has.
-func requestTokens(req Request) int64 {
-	return (sizeOf(req.Messages) + sizeOfTools(req.Tools)) / bytesPerToken
-}
-
-// Estimated estimates the usage of a request and its answer, for an endpoint that does not report it.
-func Estimated(req Request, a Answer) Usage {
-	size := len(a.Content)
-	for _, c := range a.Calls {
-		size += len(c.Tool) + len(c.Arguments)
-	}
-	return Usage{PromptTokens: requestTokens(req), CompletionTokens: int64(size) / bytesPerToken, Estimated: true}
-}
-
 // fits reports whether a request leaves enough of the window for its answer.
-func (c Config) fits(req Request) bool {
-	return c.Window <= 0 || requestTokens(req) <= c.Window*85/100
+func (c Config) fits(req chat.Request) bool {
+	return c.Window <= 0 || chat.Tokens(req) <= c.Window*85/100
 }
 
 // transcriptAt is Transcript, made shorter the higher the level: 1 cuts all old texts, 2 the newest results as well, and with 3 an
 // own summary replaces all but the last turn.
-func transcriptAt(cfg Config, turns []*Turn, level int) []Message {
+func transcriptAt(cfg Config, turns []*turn.Turn, level int) []chat.Message {
 	v := viewOf(cfg, turns)
 	if n := len(v.open); level > 0 && n > 0 {
 		v.apply(v.cuttable())
 		last := v.open[n-1]
 		if level == maxShort && n > 1 {
 			through := v.open[n-2].Index
-			v.cover(&Turn{Through: through, Content: ownSummary(turns, through, cfg.maxSummary())})
+			v.cover(&turn.Turn{Through: through, Content: ownSummary(turns, through, cfg.maxSummary())})
 		}
 		if level > 1 {
 			v.apply(v.cuttableIn(last, newestShare(cfg, level)/max(len(last.Calls), 1)))
@@ -74,26 +61,26 @@ func newestShare(cfg Config, level int) int {
 
 // completeStep asks for the next step with as much of the conversation as fits. If the endpoint refuses a request for its length,
 // completeStep repeats it with less.
-func (r *run) completeStep(ctx context.Context) (Answer, Request, time.Duration, error) {
-	var failed Usage
-	var refused *TooLong
+func (r *run) completeStep(ctx context.Context) (chat.Answer, chat.Request, time.Duration, error) {
+	var failed turn.Usage
+	var refused *chat.TooLong
 	asked := ""
 	for level := 0; ; level++ {
-		req := Request{Messages: transcriptAt(r.cfg, r.turns, level), Tools: r.cfg.definitions(r.catalog)}
-		same := refused != nil && RequestDigest(req) == asked
+		req := chat.Request{Messages: transcriptAt(r.cfg, r.turns, level), Tools: r.cfg.definitions(r.catalog)}
+		same := refused != nil && chat.RequestDigest(req) == asked
 		if level < maxShort && (!r.cfg.fits(req) || same) {
 			continue
 		}
 		if same {
-			return Answer{}, req, 0, refused
+			return chat.Answer{}, req, 0, refused
 		}
 		a, took, err := r.complete(ctx, req)
 		a.Failed = a.Failed.Add(failed)
-		long, ok := errors.AsType[*TooLong](err)
+		long, ok := errors.AsType[*chat.TooLong](err)
 		if !ok || level == maxShort {
 			return a, req, took, err
 		}
-		failed, asked, refused = failed.Add(long.Usage), RequestDigest(req), long
+		failed, asked, refused = failed.Add(long.Usage), chat.RequestDigest(req), long
 		r.learnWindow(long, req)
 		r.log.LogAttrs(ctx, slog.LevelInfo, "the conversation does not fit into the model's window and is made shorter",
 			slog.Int("level", level+1), slog.Int64("window", r.cfg.Window))
@@ -101,23 +88,12 @@ func (r *run) completeStep(ctx context.Context) (Answer, Request, time.Duration,
 }
 
 // learnWindow adopts the window that the endpoint reports, or that its refusal implies.
-func (r *run) learnWindow(long *TooLong, req Request) {
+func (r *run) learnWindow(long *chat.TooLong, req chat.Request) {
 	window := long.Window
 	if window <= 0 {
-		window = requestTokens(req) * 9 / 10
+		window = chat.Tokens(req) * 9 / 10
 	}
 	if r.cfg.Window <= 0 || window < r.cfg.Window {
 		r.cfg.Window = window
 	}
-}
-
-// costOf returns the cost of failed tries.
-func costOf(err error) Usage {
-	if o, ok := errors.AsType[*Outage](err); ok {
-		return o.Usage
-	}
-	if long, ok := errors.AsType[*TooLong](err); ok {
-		return long.Usage
-	}
-	return Usage{}
 }

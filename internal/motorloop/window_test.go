@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -20,22 +23,22 @@ type narrowModel struct {
 	largest       int64
 }
 
-func (m *narrowModel) Complete(ctx context.Context, r Request) (Answer, error) {
-	n := requestTokens(r)
+func (m *narrowModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
+	n := chat.Tokens(r)
 	if n > m.window {
 		m.refused++
-		return Answer{}, &TooLong{Window: m.tells, Failure: &Failure{Category: ModelFailure, Reason: ReasonModelWindow, Message: "Too long.", Retryable: true}}
+		return chat.Answer{}, &chat.TooLong{Window: m.tells, Failure: &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonModelWindow, Message: "Too long.", Retryable: true}}
 	}
 	m.largest = max(m.largest, n)
 	a, err := m.fakeModel.Complete(ctx, r)
-	a.Usage = Usage{PromptTokens: n, CompletionTokens: 50}
+	a.Usage = turn.Usage{PromptTokens: n, CompletionTokens: 50}
 	return a, err
 }
 
 // wideResults is a script of n answers, each with as many calls, whose results are of that size each.
 func wideResults(t *testing.T, cfg Config, n, calls, size int) *world {
 	t.Helper()
-	var script []Answer
+	var script []chat.Answer
 	for i := range n {
 		a := says("")
 		for c := range calls {
@@ -92,13 +95,13 @@ func TestARequestThatNeverFits(t *testing.T) {
 	m := &narrowModel{fakeModel: w.model, window: 1}
 	w.loop.Model = m
 	first := mustRun(t, w, nil)
-	if first.Failure == nil || first.Failure.Reason != ReasonModelWindow || m.refused > 2 {
+	if first.Failure == nil || first.Failure.Reason != outcome.ReasonModelWindow || m.refused > 2 {
 		t.Fatalf("got %+v, refused %d times: what cannot be made shorter is not asked again", first.Failure, m.refused)
 	}
 	m.window = 1 << 40
 	w.fault(t, m)
 	out := mustRun(t, w, nil)
-	if out.Failure == nil || out.Failure.Reason != ReasonModelWindow || !out.Failure.Retryable || m.refused < 3 {
+	if out.Failure == nil || out.Failure.Reason != outcome.ReasonModelWindow || !out.Failure.Retryable || m.refused < 3 {
 		t.Errorf("got %+v, refused %d times", out.Failure, m.refused)
 	}
 }
@@ -106,7 +109,7 @@ func TestARequestThatNeverFits(t *testing.T) {
 // fault lets two answers through, and none after that.
 func (w *world) fault(t *testing.T, m *narrowModel) {
 	t.Helper()
-	w.loop.Model = modelFunc(func(ctx context.Context, r Request) (Answer, error) {
+	w.loop.Model = modelFunc(func(ctx context.Context, r chat.Request) (chat.Answer, error) {
 		if answersIn(r.Messages) == 2 {
 			m.window = 1
 		}
@@ -114,14 +117,16 @@ func (w *world) fault(t *testing.T, m *narrowModel) {
 	})
 }
 
-type modelFunc func(context.Context, Request) (Answer, error)
+type modelFunc func(context.Context, chat.Request) (chat.Answer, error)
 
-func (f modelFunc) Complete(ctx context.Context, r Request) (Answer, error) { return f(ctx, r) }
+func (f modelFunc) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
+	return f(ctx, r)
+}
 
 // An unavailable model decides nothing, and the same loop resumes later.
 func TestAnOutageDecidesNothing(t *testing.T) {
 	t.Parallel()
-	away := &Outage{Reason: ReasonModelUnavailable, Message: "away", Usage: Usage{PromptTokens: 5}}
+	away := &chat.Outage{Reason: outcome.ReasonModelUnavailable, Message: "away", Usage: turn.Usage{PromptTokens: 5}}
 	w := newWorld(t, Config{}, nil, says("", bash("x")), says("done"))
 	times := 0
 	w.setFault(func(ctx context.Context, p string) error {
@@ -133,7 +138,7 @@ func TestAnOutageDecidesNothing(t *testing.T) {
 		return ctx.Err()
 	})
 	_, err := w.run(t.Context(), nil)
-	if o, ok := errors.AsType[*Outage](err); !ok || o != away {
+	if o, ok := errors.AsType[*chat.Outage](err); !ok || o != away {
 		t.Fatalf("got %v", err)
 	}
 	if out := mustRun(t, w, nil); out.Summary != "done" || len(w.sandbox.executed) != 1 {
@@ -146,7 +151,7 @@ func TestTokensAreCountedBeforeACall(t *testing.T) {
 	t.Parallel()
 	plain := newWorld(t, Config{MaxTokens: 100_000}, nil, says("done"))
 	mustRun(t, plain, nil)
-	first := requestTokens(plain.model.seen[0])
+	first := chat.Tokens(plain.model.seen[0])
 	for name, tt := range map[string]struct {
 		cfg   Config
 		asked int
@@ -163,7 +168,7 @@ func TestTokensAreCountedBeforeACall(t *testing.T) {
 			if (out.Failure == nil) != (tt.asked == 2) || w.model.asked[forStep] != tt.asked {
 				t.Errorf("asked %d times, got %+v", w.model.asked[forStep], out.Failure)
 			}
-			if out.Failure != nil && (out.Failure.Reason != ReasonMaxTokens || out.Failure.Retryable) {
+			if out.Failure != nil && (out.Failure.Reason != outcome.ReasonMaxTokens || out.Failure.Retryable) {
 				t.Errorf("got %+v", out.Failure)
 			}
 		})
@@ -173,7 +178,7 @@ func TestTokensAreCountedBeforeACall(t *testing.T) {
 // The endpoint's report of its window makes it smaller and never larger: the MotorCortex may know better.
 func TestLearnWindow(t *testing.T) {
 	t.Parallel()
-	req := Request{Messages: []Message{{Content: strings.Repeat("x", 4000)}}}
+	req := chat.Request{Messages: []chat.Message{{Content: strings.Repeat("x", 4000)}}}
 	for name, tt := range map[string]struct{ known, told, want int64 }{
 		"not known":                  {0, 8000, 8000},
 		"smaller":                    {16000, 8000, 8000},
@@ -183,7 +188,7 @@ func TestLearnWindow(t *testing.T) {
 		"no number, smaller already": {500, 0, 500},
 	} {
 		r := &run{cfg: Config{Window: tt.known}}
-		r.learnWindow(&TooLong{Window: tt.told}, req)
+		r.learnWindow(&chat.TooLong{Window: tt.told}, req)
 		if r.cfg.Window != tt.want {
 			t.Errorf("%s: %d, want %d", name, r.cfg.Window, tt.want)
 		}
@@ -194,12 +199,12 @@ func TestLearnWindow(t *testing.T) {
 func refusing(w *world, after, times int) (sizes *[]int64) {
 	sizes = new([]int64)
 	next := w.loop.Model
-	w.loop.Model = modelFunc(func(ctx context.Context, r Request) (Answer, error) {
+	w.loop.Model = modelFunc(func(ctx context.Context, r chat.Request) (chat.Answer, error) {
 		if answersIn(r.Messages) == after && len(*sizes) < times {
-			*sizes = append(*sizes, requestTokens(r))
-			return Answer{}, &TooLong{
-				Window: 1 << 40, Usage: Usage{PromptTokens: 7},
-				Failure: &Failure{Category: ModelFailure, Reason: ReasonModelWindow, Message: "Too long.", Retryable: true},
+			*sizes = append(*sizes, chat.Tokens(r))
+			return chat.Answer{}, &chat.TooLong{
+				Window: 1 << 40, Usage: turn.Usage{PromptTokens: 7},
+				Failure: &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonModelWindow, Message: "Too long.", Retryable: true},
 			}
 		}
 		return next.Complete(ctx, r)
@@ -218,9 +223,9 @@ func TestARequestIsShortenedThreeTimes(t *testing.T) {
 	if s := *sizes; len(s) != maxShort || s[0] <= s[1] || s[1] <= s[2] {
 		t.Errorf("the requests had %v tokens", s)
 	}
-	var failed Usage
-	for _, turn := range w.journal.load() {
-		failed = failed.Add(turn.Failed)
+	var failed turn.Usage
+	for _, step := range w.journal.load() {
+		failed = failed.Add(step.Failed)
 	}
 	if failed.Total() != 7*maxShort {
 		t.Errorf("the refusals count %d tokens, want %d", failed.Total(), 7*maxShort)
@@ -242,9 +247,9 @@ func TestARefusedSummaryCounts(t *testing.T) {
 	t.Parallel()
 	w := wideResults(t, Config{MaxIterations: 50, Window: 6000}, 40, 1, 400)
 	next := w.loop.Model
-	w.loop.Model = modelFunc(func(ctx context.Context, r Request) (Answer, error) {
+	w.loop.Model = modelFunc(func(ctx context.Context, r chat.Request) (chat.Answer, error) {
 		if kindOfRequest(r) == forSummary {
-			return Answer{}, &TooLong{Usage: Usage{PromptTokens: 7}, Failure: &Failure{Category: ModelFailure, Reason: ReasonModelWindow, Message: "Too long."}}
+			return chat.Answer{}, &chat.TooLong{Usage: turn.Usage{PromptTokens: 7}, Failure: &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonModelWindow, Message: "Too long."}}
 		}
 		return next.Complete(ctx, r)
 	})
@@ -253,13 +258,13 @@ func TestARefusedSummaryCounts(t *testing.T) {
 	}
 	turns := w.journal.load()
 	used, summaries, tries := usedTokens(Config{}, turns), int64(0), int64(0)
-	for _, turn := range turns {
-		used -= turn.Usage.Total()
-		if turn.summary() {
+	for _, step := range turns {
+		used -= step.Usage.Total()
+		if step.IsSummary() {
 			summaries++
-			tries += turn.Failed.Total() / 7
-			if turn.Failed.Total() == 0 || !strings.HasPrefix(turn.Content, ownSummaryMark) && !strings.Contains(turn.Content, "\n"+ownSummaryMark) {
-				t.Errorf("the summary is %+v", turn)
+			tries += step.Failed.Total() / 7
+			if step.Failed.Total() == 0 || !strings.HasPrefix(step.Content, ownSummaryMark) && !strings.Contains(step.Content, "\n"+ownSummaryMark) {
+				t.Errorf("the summary is %+v", step)
 			}
 		}
 	}

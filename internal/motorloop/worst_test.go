@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/test/worst"
 )
@@ -50,14 +51,14 @@ func TestWorst(t *testing.T) {
 func TestWorstView(t *testing.T) {
 	arguments := fmt.Sprintf(`{"content":%q}`, strings.Repeat("a\n", 6000))
 	output := strings.Repeat("<line>\n", 2300)
-	var turns []*Turn
+	var turns []*turn.Turn
 	for i := range int32(50) {
-		turn := &Turn{Index: i + 1, Content: strings.Repeat("text\n", 1000)}
+		step := &turn.Turn{Index: i + 1, Content: strings.Repeat("text\n", 1000)}
 		for n := range toolapi.MaxCalls {
-			turn.Calls = append(turn.Calls, Call{ModelID: fmt.Sprint(i, n), Tool: toolapi.ToolBash, Arguments: arguments})
-			turn.Results = append(turn.Results, &toolapi.Result{OK: true, Output: fmt.Sprint(i, n, output), Provenance: toolapi.ProvenanceWeb})
+			step.Calls = append(step.Calls, turn.Call{ModelID: fmt.Sprint(i, n), Tool: toolapi.ToolBash, Arguments: arguments})
+			step.Results = append(step.Results, &toolapi.Result{OK: true, Output: fmt.Sprint(i, n, output), Provenance: toolapi.ProvenanceWeb})
 		}
-		turns = append(turns, turn)
+		turns = append(turns, step)
 	}
 	for _, window := range []int64{4000, 128_000, 1 << 40} {
 		cfg := Config{Task: "the task", Tools: []string{toolapi.ToolBash}, Window: window}

@@ -82,10 +82,10 @@ func newArchiveRig(t *testing.T) *archiveRig {
 		Client: manager, Live: manager, Recorder: r, Archive: r.store, Now: func() time.Time { return r.now },
 	}
 	r.ready()
-	first := turn(1, "", "bash:{\"command\":\"ls\"}")
+	first := turnAt(1, "", "bash:{\"command\":\"ls\"}")
 	first.Results[0] = okResult(strings.Repeat("a long output\n", 100), 5)
 	r.said(first)
-	r.said(turn(2, "done"))
+	r.said(turnAt(2, "done"))
 	r.step()
 	r.ended = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	r.now = r.now.Add(time.Minute)

@@ -32,7 +32,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -135,7 +135,7 @@ func (r *chaosRig) startManager(ns string) {
 	must(r.t, rec.SetupWithManager(mgr))
 	e := &engine.Engine{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Models: models, Now: time.Now, Time: keeper, Logger: log,
-		NewModel: func(cortex.Endpoint) (motorloop.Model, error) { return r.model, nil },
+		NewModel: func(cortex.Endpoint) (chat.Model, error) { return r.model, nil },
 		Config: engine.Config{
 			Worker: "replica-1-abcde", PodName: "replica-1", LeaseNamespace: ns, LeaseDuration: 3 * time.Second,
 			Sandbox: box.Config{

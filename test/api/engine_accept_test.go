@@ -8,6 +8,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -29,10 +31,10 @@ func onlyWrites(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"
 // told to the model.
 func TestEngineAccepts(t *testing.T) {
 	finish := `{"status":"Succeeded","summary":"It is there.","value":{"sum": 5}}`
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("finish", `{"status":"Succeeded","summary":"It is there.","value":{"sum":"five"}}`)),
-		says("", call("write", `{"path":"artifacts/sum.txt","content":"4\n"}`), motorloop.Call{ModelID: "other", Tool: "finish", Arguments: finish}),
-		says("", call("write", `{"path":"artifacts/sum.txt","content":"5\n"}`), motorloop.Call{ModelID: "other", Tool: "finish", Arguments: finish}),
+		says("", call("write", `{"path":"artifacts/sum.txt","content":"4\n"}`), turn.Call{ModelID: "other", Tool: "finish", Arguments: finish}),
+		says("", call("write", `{"path":"artifacts/sum.txt","content":"5\n"}`), turn.Call{ModelID: "other", Tool: "finish", Arguments: finish}),
 	}}, accepts, onlyWrites)
 	r.startEngineWith("worker-1", callsFinish)
 	steps := r.ended(6)
@@ -62,7 +64,7 @@ func TestEngineAccepts(t *testing.T) {
 
 // A check that needs approval waits for a person, who is told what it is for. Without approval the attempt ends.
 func TestEngineAsksBeforeACheck(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("finish", `{"status":"Succeeded","summary":"Done."}`)),
 	}}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Accept = &v1alpha1.RunAcceptance{Commands: []v1alpha1.AcceptCommand{{Command: "echo sent > sent.txt"}}}

@@ -12,7 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -59,7 +59,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 		"expired":  {"", v1alpha1.AskExpired, toolapi.CodeApprovalExpired, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("bash", `{"command":"touch before"}`), call("bash", gated), call("bash", `{"command":"touch after"}`)), says("done"),
 			}}, gates, func(run *v1alpha1.MotorRun) {
 				if tt.decision == "" {
@@ -120,7 +120,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 		"too late": {901 * time.Second, v1alpha1.AskExpired, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", gated)), says("done")}}, gates)
 			stop := r.startEngine("worker-1", nil)
 			p := r.pendingApproval("a1-s1-c0")
 			stop()
@@ -140,7 +140,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 
 // A replica that takes over a run that waits goes on when the time is over, although it has no loop that knows of it.
 func TestEngineTakesAWaitingRunOver(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates, func(run *v1alpha1.MotorRun) {
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", gated)), says("done")}}, gates, func(run *v1alpha1.MotorRun) {
 		run.Spec.Limits.ApprovalDeadlineSeconds = shortApproval
 	})
 	stop := r.startEngine("worker-1", nil)
@@ -155,7 +155,7 @@ func TestEngineTakesAWaitingRunOver(t *testing.T) {
 
 // Nothing happens to a suspended run, whatever is decided. When it goes on, the time counts that has passed.
 func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", gated)), says("done")}}, gates)
 	r.startEngine("worker-1", nil)
 	p := r.pendingApproval("a1-s1-c0")
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":true}}`))
@@ -174,7 +174,7 @@ func TestEngineKilledAroundAnApproval(t *testing.T) {
 	for _, d := range []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny} {
 		for _, point := range []attempt.FaultPoint{attempt.AfterIntent, attempt.AfterSettle} {
 			t.Run(fmt.Sprintf("%s, %s before it is asked", d, point), func(t *testing.T) {
-				r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
+				r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", gated)), says("done")}}, gates)
 				r.await(r.startDoomed("worker-1", point, 1))
 				r.giveTo("worker-2", 2)
 				r.startEngine("worker-2", nil)
@@ -186,7 +186,7 @@ func TestEngineKilledAroundAnApproval(t *testing.T) {
 				continue // Nothing is made.
 			}
 			t.Run(fmt.Sprintf("%s, %s after it is decided", d, point), func(t *testing.T) {
-				r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
+				r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", gated)), says("done")}}, gates)
 				stop := r.startEngine("worker-1", nil)
 				p := r.pendingApproval("a1-s1-c0")
 				stop()
@@ -224,7 +224,7 @@ func (r *engineRig) wantDecision(d v1alpha1.Decision) {
 func TestEngineAsksAgain(t *testing.T) {
 	t.Parallel()
 	t.Run("for what is made again", func(t *testing.T) {
-		r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}}, gates)
+		r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect)), says("done")}}, gates)
 		r.startEngine("worker-1", nil)
 		r.decideCall(r.pendingApproval("a1-s1-c0"), v1alpha1.DecisionApproveOnce)
 		r.crashSandbox()
@@ -241,7 +241,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		}
 	})
 	t.Run("for other arguments", func(t *testing.T) {
-		r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 			says("", call("bash", gated)), says("", call("bash", `{"command":"echo another >> effects"}`)), says("done"),
 		}}, gates)
 		r.startEngine("worker-1", nil)
@@ -262,7 +262,7 @@ func TestEngineAsksForTheModel(t *testing.T) {
 	t.Parallel()
 	for d, code := range map[v1alpha1.Decision]string{v1alpha1.DecisionApproveOnce: "", v1alpha1.DecisionDeny: toolapi.CodeApprovalDenied} {
 		t.Run(string(d), func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("request_approval", `{"action":"Delete it all?","reason":"the task does not say"}`), call("ask_user", `{"question":"Which?"}`),
 					call("bash", `{"command":"touch after"}`)), says("done"),
 			}}, gates)
@@ -287,7 +287,7 @@ func TestEngineAsksForTheModel(t *testing.T) {
 
 // What the run may not run is told to the model, and nobody is asked.
 func TestEngineRefusesCommands(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", `{"command":"touch a | echo effect >> effects"}`), call("bash", `{"command":"$X effects"}`), call("bash", `{"command":"touch a"}`)), says("done"),
 	}}, gates, func(run *v1alpha1.MotorRun) {
 		run.Spec.Bash = &v1alpha1.BashRules{AllowedCommands: []v1alpha1.CommandPattern{"touch *"}}
@@ -308,8 +308,8 @@ func TestEngineRefusesCommands(t *testing.T) {
 func TestEngineDoesNothingTwice(t *testing.T) {
 	const once = `{"command":"echo ${IDEMPOTENCY_KEY%%:*} >> effects","idempotencyKey":"the-one"}`
 	r := newEngineRig(t, &stubModel{
-		answers: []motorloop.Answer{says("", call("bash", once)), says("", call("bash", once)), says("", call("bash", `{"command":"exit 3"}`))},
-		retry:   []motorloop.Answer{says("", call("bash", once)), says("done")},
+		answers: []chat.Answer{says("", call("bash", once)), says("", call("bash", once)), says("", call("bash", `{"command":"exit 3"}`))},
+		retry:   []chat.Answer{says("", call("bash", once)), says("done")},
 	}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 3 })
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)

@@ -17,7 +17,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -64,7 +65,7 @@ func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, _ := fileBucket(t)
 			measured := &measuredBucket{Bucket: store}
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", bashCall("mkdir artifacts; sha256sum in.txt; cp in.txt artifacts/out.txt; echo more >> artifacts/out.txt")), says("done"),
 			}}, wantsArtifact("a"))
 			r.inBucket(store, largeContent, tt.provenance)
@@ -96,7 +97,7 @@ func TestEngineRefusesOtherContentsOfTheBucket(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, _ := fileBucket(t)
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, wantsArtifact("a"))
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, wantsArtifact("a"))
 			r.inBucket(store, content, "Internal")
 			var looked atomic.Int32
 			r.startEngineWith("worker-1", func(e *engine.Engine) {
@@ -108,7 +109,7 @@ func TestEngineRefusesOtherContentsOfTheBucket(t *testing.T) {
 			r.waitFor(func() bool { return looked.Load() >= 2 })
 			r.skipped.Store(int64(2 * time.Minute))
 			steps := r.ended(1)
-			if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, "is not what MotorRun earlier left behind") {
+			if o := steps[0].Spec.Outcome; o == nil || o.Reason != outcome.ReasonInputFile || !strings.Contains(o.Message, "is not what MotorRun earlier left behind") {
 				t.Errorf("the journal is %+v", steps[0].Spec)
 			}
 			if _, err := os.Stat(filepath.Join(r.workspace, "in.txt")); !errors.Is(err, fs.ErrNotExist) {

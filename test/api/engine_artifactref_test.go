@@ -19,7 +19,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // earlier makes a run that has ended and left these artifacts behind.
@@ -46,7 +47,7 @@ func wantsArtifact(path string) func(*v1alpha1.MotorRun) {
 func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 	t.Parallel()
 	const content = "from before\n\x00\xff"
-	readIt := &stubModel{answers: []motorloop.Answer{says("", bashCall("cp in.txt artifacts.txt; cat in.txt"), call("save_artifact", `{"path":"artifacts.txt"}`)), says("done")}}
+	readIt := &stubModel{answers: []chat.Answer{says("", bashCall("cp in.txt artifacts.txt; cat in.txt"), call("save_artifact", `{"path":"artifacts.txt"}`)), says("done")}}
 	for name, tt := range map[string]struct{ provenance, want string }{
 		"its own":        {"Internal", "Internal"},
 		"of the web":     {"Web", "Web"},
@@ -78,7 +79,7 @@ func TestEngineGivesArtifactsOfTheBucket(t *testing.T) {
 		_, err := io.Copy(w, bytes.NewReader([]byte(content)))
 		return err
 	}))
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, wantsArtifact("a"))
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, wantsArtifact("a"))
 	r.earlier(v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: hexSum(content), ObjectKey: "k/1", Provenance: "Internal"})
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = store })
 	r.steps(journalEnded)
@@ -102,7 +103,7 @@ func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 		"larger than an input": {func(a *v1alpha1.Artifact) { a.Size = 2 << 20 }, "have it split"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, wantsArtifact("a"))
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, wantsArtifact("a"))
 			r.kept("x", "x")
 			a := good
 			tt.change(&a)
@@ -116,7 +117,7 @@ func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 			r.waitFor(func() bool { return looked.Load() >= 2 })
 			r.skipped.Store(int64(2 * time.Minute))
 			steps := r.ended(1)
-			if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, tt.want) {
+			if o := steps[0].Spec.Outcome; o == nil || o.Reason != outcome.ReasonInputFile || !strings.Contains(o.Message, tt.want) {
 				t.Errorf("the journal is %+v", steps[0].Spec)
 			}
 		})
@@ -182,7 +183,7 @@ func TestTheStatusShowsArtifacts(t *testing.T) {
 	list := func(sum string) *v1alpha1.ArtifactList {
 		return &v1alpha1.ArtifactList{Omitted: 3, Files: []v1alpha1.Artifact{{Path: "a", Size: 1, SHA256: sum, ConfigMapName: "c"}}}
 	}
-	r.said(turn(1, "", `ask_user:{"question":"Go on?"}`))
+	r.said(turnAt(1, "", `ask_user:{"question":"Go on?"}`))
 	r.asks(v1alpha1.InputQuestion, 0)
 	l := r.log()
 	must(t, l.NoteArtifacts(r.ctx, list("1")))
@@ -204,7 +205,7 @@ func TestTheStatusShowsArtifacts(t *testing.T) {
 		t.Error("the settling of the step took its artifacts away")
 	}
 	l = r.log()
-	must(t, l.Append(r.ctx, turn(2, "All done.")))
+	must(t, l.Append(r.ctx, turnAt(2, "All done.")))
 	must(t, l.Close(r.ctx, journal.Closing{Artifacts: list("2")}))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, v1alpha1.ReasonCompleted)

@@ -25,7 +25,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -35,7 +37,7 @@ func hexSum(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func bashCall(command string) motorloop.Call {
+func bashCall(command string) turn.Call {
 	return call("bash", fmt.Sprintf(`{"command":%q}`, command))
 }
 
@@ -93,7 +95,7 @@ func (r *engineRig) wantKept(list *v1alpha1.ArtifactList, want ...string) {
 }
 
 func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("mkdir -p artifacts/sub; echo one > artifacts/one.txt; echo same > artifacts/sub/same.md; ln -s one.txt artifacts/link; mkfifo artifacts/pipe; echo extra > result.csv"),
 			call("save_artifact", `{"path":"result.csv"}`)),
 		says("", call("ask_user", `{"question":"Is that right?"}`)),
@@ -126,7 +128,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 }
 
 func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir node_modules; echo x > node_modules/file")), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", bashCall("mkdir node_modules; echo x > node_modules/file")), says("done")}})
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
 	if steps[1].Status.Artifacts != nil || runpolicy.ReadJournal(r.run, steps).Artifacts != nil {
@@ -135,14 +137,14 @@ func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
 }
 
 func TestEngineCollectsWhatAFailedAttemptLeaves(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("mkdir artifacts; echo half > artifacts/report.txt")),
 		says("", bashCall("true")),
 	}}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 2 })
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
 	last := steps[len(steps)-1]
-	if last.Spec.Outcome == nil || last.Spec.Outcome.Reason != motorloop.ReasonMaxIterations {
+	if last.Spec.Outcome == nil || last.Spec.Outcome.Reason != outcome.ReasonMaxIterations {
 		t.Fatalf("the journal ends with %+v", last)
 	}
 	r.wantKept(last.Status.Artifacts, "artifacts/report.txt=half\n")
@@ -150,7 +152,7 @@ func TestEngineCollectsWhatAFailedAttemptLeaves(t *testing.T) {
 
 // A sandbox that is gone leaves what was collected before.
 func TestEngineKeepsWhatItHasOfALostSandbox(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("mkdir artifacts; echo first > artifacts/a"), call("ask_user", `{"question":"Go on?"}`)),
 		says("", bashCall("echo second > artifacts/a; touch ready; sleep 60")),
 	}})
@@ -166,7 +168,7 @@ func TestEngineKeepsWhatItHasOfALostSandbox(t *testing.T) {
 		r.skipped.Add(int64(time.Second))
 		return journalEnded(s)
 	})
-	if o := steps[len(steps)-1].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonSandboxLost {
+	if o := steps[len(steps)-1].Spec.Outcome; o == nil || o.Reason != outcome.ReasonSandboxLost {
 		t.Fatalf("the journal is %+v", steps)
 	}
 	r.wantKept(runpolicy.ReadJournal(r.run, steps).Artifacts, "artifacts/a=first\n")
@@ -176,7 +178,7 @@ func TestEngineKeepsWhatItHasOfALostSandbox(t *testing.T) {
 const leak = "AKIAYRWSSQ3BPTB4DX7Z"
 
 func TestEngineKeepsNoSecrets(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall(`mkdir artifacts; printf 'a\nb\nkey = `+leak[:10]+`' > artifacts/leak.txt; printf `+leak[10:]+` >> artifacts/leak.txt; echo fine > artifacts/fine.txt`),
 			call("save_artifact", `{"path":"artifacts/leak.txt"}`), call("save_artifact", `{"path":"artifacts/fine.txt"}`)),
 		says("done"),
@@ -200,7 +202,7 @@ func TestEngineKeepsNoSecrets(t *testing.T) {
 // A model's API key is hidden wherever it turns up, so it is kept nowhere.
 func TestEngineKeepsNoCredentials(t *testing.T) {
 	const key = "horse-battery-staple-77"
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		// The key comes in parts, or it would be hidden in the arguments.
 		says("", bashCall("mkdir artifacts; printf %s%s horse-battery -staple-77 > artifacts/key; touch artifacts/$(cat artifacts/key)")),
 		says("done"),
@@ -220,7 +222,7 @@ func TestEngineKeepsNoCredentials(t *testing.T) {
 }
 
 func TestEngineLimitsArtifacts(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("mkdir artifacts; for n in 1 2 3 4 5 6; do head -c 1048576 /dev/zero > artifacts/$n; done; head -c 1048577 /dev/zero > artifacts/7; truncate -s 10G artifacts/8; : > artifacts/9; for n in $(seq 100 140); do echo $n > artifacts/b$n; done"),
 			call("save_artifact", `{"path":"artifacts/7"}`)),
 		says("done"),
@@ -255,7 +257,7 @@ func fileBucket(t *testing.T) (*bucket.Bucket, string) {
 
 func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 	store, folder := fileBucket(t)
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall(`mkdir artifacts; echo small > artifacts/small; seq 300000 > artifacts/large; (seq 200000; printf 'key = `+leak[:10]+`%s' `+leak[10:]+`) > artifacts/leak`)),
 		says("done"),
 	}})
@@ -282,7 +284,7 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 
 // The manager is killed between the record of the end and that of what the run leaves behind.
 func TestEngineCollectsAgainAfterARestart(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("done")}})
 	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 2))
 	if s := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 2 }); s[1].Status.Closed != nil || len(r.configMaps()) != 0 {
 		t.Fatalf("kept before the end is recorded: %v", r.configMaps())
@@ -295,7 +297,7 @@ func TestEngineCollectsAgainAfterARestart(t *testing.T) {
 
 // A foreign ConfigMap of the name is neither believed nor touched, and a quota ends no run.
 func TestEngineGoesOnWhereTheClusterTakesNothing(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a; echo y > artifacts/b")), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a; echo y > artifacts/b")), says("done")}})
 	var creates atomic.Int32
 	r.startEngine("worker-1", func(c client.Client) client.Client {
 		return configMapCreates{c, func(cm *corev1.ConfigMap) error {
@@ -315,7 +317,7 @@ func TestEngineGoesOnWhereTheClusterTakesNothing(t *testing.T) {
 
 // A store that fails at each try costs the artifact, which the list names, and not the run, whose end is recorded before.
 func TestEngineEndsARunWhoseArtifactsCannotBeStored(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("All done.")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("All done.")}})
 	var creates, early atomic.Int32
 	r.startEngine("worker-1", func(c client.Client) client.Client {
 		return configMapCreates{c, func(*corev1.ConfigMap) error {
@@ -346,7 +348,7 @@ const loops = "echo $$ > pid; while :; do sleep 0.05; done"
 func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		answer motorloop.Answer
+		answer chat.Answer
 		until  func([]v1alpha1.MotorStep) bool
 		phase  v1alpha1.StepPhase
 	}{
@@ -359,7 +361,7 @@ func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{tt.answer}}, func(run *v1alpha1.MotorRun) { run.Spec.Keep = v1alpha1.KeepArtifacts })
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{tt.answer}}, func(run *v1alpha1.MotorRun) { run.Spec.Keep = v1alpha1.KeepArtifacts })
 			r.startEngine("worker-1", nil)
 			waitForFile(r.ctx, t, filepath.Join(r.workspace, "ready"))
 			if s := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 }); s[0].Status.Phase != v1alpha1.StepInFlight {

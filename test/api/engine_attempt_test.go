@@ -14,24 +14,24 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 	look := call("bash", `{"command":"cat in.txt; echo a line >> in.txt"}`)
 	r := newEngineRig(t, &stubModel{
-		answers: []motorloop.Answer{says("", look), says("", call("list", `{}`)), says("", look), says("", call("list", `{"path":"."}`)), says("too late")},
-		retry:   []motorloop.Answer{says("", call("read", `{"path":"in.txt"}`)), says("It has three lines.")},
+		answers: []chat.Answer{says("", look), says("", call("list", `{}`)), says("", look), says("", call("list", `{"path":"."}`)), says("too late")},
+		retry:   []chat.Answer{says("", call("read", `{"path":"in.txt"}`)), says("It has three lines.")},
 	}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Tools = append(run.Spec.Tools, "list")
 		run.Spec.Limits.MaxIterations = 4
@@ -40,7 +40,7 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
 	end := steps[len(steps)-1].Spec
-	if len(steps) != 5 || end.Outcome == nil || end.Outcome.Reason != motorloop.ReasonMaxIterations || end.Content != "in short" || end.Outcome.Hint != "in short" {
+	if len(steps) != 5 || end.Outcome == nil || end.Outcome.Reason != outcome.ReasonMaxIterations || end.Content != "in short" || end.Outcome.Hint != "in short" {
 		t.Fatalf("the first attempt ended with %+v", end)
 	}
 	if end.Usage.TotalTokens != 24 {
@@ -76,12 +76,12 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 
 // The next attempt is in another Pod: its isolation is proved and its workspace filled as for the first.
 func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
-	r := newEngineRig(t, &stubModel{retry: []motorloop.Answer{says("", call("read", `{"path":"in.txt"}`)), says("done")}}, func(run *v1alpha1.MotorRun) {
+	r := newEngineRig(t, &stubModel{retry: []chat.Answer{says("", call("read", `{"path":"in.txt"}`)), says("done")}}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "in.txt", Content: new("from the spec\n")}}
 	})
 	l := loadLog(r.ctx, t, manager, r.run, claim1)
 	l.UseSandbox(v1alpha1.StepSandbox{PodUID: "lost", ServerKey: "sha256:lost", IsolationTries: 3})
-	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
+	must(t, l.Append(r.ctx, turnAt(1, "", "bash:{}")))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
 	})
@@ -101,7 +101,7 @@ func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
 }
 
 func TestEngineSuspendsAndResumes(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect)), says("done")}})
 	loops := make(chan context.Context, 10)
 	r.startEngineWith("worker-1", func(e *engine.Engine) {
 		e.Config.Fault = func(ctx context.Context, p attempt.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
@@ -144,7 +144,7 @@ func (l *lines) String() string {
 }
 
 func TestEngineLeavesANamespaceThatGoes(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}, hold: make(chan struct{})})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}, hold: make(chan struct{})})
 	var log lines
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	r.waitFor(func() bool { return r.model.asked.Load() == 1 })
@@ -165,7 +165,7 @@ func TestEngineGoesOnFromASummary(t *testing.T) {
 	const turns = 23
 	r := newEngineRig(t, &stubModel{window: 8000}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 40 })
 	most := 0
-	r.model.reply = func(req motorloop.Request) motorloop.Answer {
+	r.model.reply = func(req chat.Request) chat.Answer {
 		most = max(most, len(req.Messages))
 		n := strings.Count(r.effects(), "\n")
 		if n == turns {
@@ -212,7 +212,7 @@ func TestEngineStopsAtOnce(t *testing.T) {
 			func(r *engineRig) { r.waitFor(func() bool { return r.model.asked.Load() == 1 }) },
 		},
 		"while a tool works": {
-			&stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect))}},
+			&stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect))}},
 			func(r *engineRig) { waitForFile(r.ctx, r.t, filepath.Join(r.workspace, "effects")) },
 		},
 	} {

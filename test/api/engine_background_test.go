@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -18,7 +18,7 @@ import (
 const ticking = `{"command":"until [ -e go ]; do echo tick >> ticks; sleep 0.05; done","background":true}`
 
 // lastMessage is what the model reads last.
-func lastMessage(req motorloop.Request) string { return req.Messages[len(req.Messages)-1].Content }
+func lastMessage(req chat.Request) string { return req.Messages[len(req.Messages)-1].Content }
 
 // programIn waits until a step's program is in a state, and gives it.
 func (r *engineRig) programIn(step int, state v1alpha1.ProgramState) v1alpha1.StepProgram {
@@ -49,7 +49,7 @@ func TestEngineTellsOfAProgramThatWasLost(t *testing.T) {
 	var r *engineRig
 	var told []string
 	model := &stubModel{}
-	model.reply = func(req motorloop.Request) motorloop.Answer {
+	model.reply = func(req chat.Request) chat.Answer {
 		told = append(told, lastMessage(req))
 		switch len(told) {
 		case 1:
@@ -77,7 +77,7 @@ func TestEngineTellsOfAProgramThatWasLost(t *testing.T) {
 func TestEngineTellsOfAProgramThatWasLostWhileItWaited(t *testing.T) {
 	var told []string
 	model := &stubModel{}
-	model.reply = func(req motorloop.Request) motorloop.Answer {
+	model.reply = func(req chat.Request) chat.Answer {
 		told = append(told, lastMessage(req))
 		if len(told) == 1 {
 			return says("", call("bash", ticking), call("ask_user", `{"question":"Go on?"}`))
@@ -107,12 +107,12 @@ func TestEngineTellsOfAProgramThatWasLostWhileItWaited(t *testing.T) {
 
 // A run that is done ends what it left in the background, and its journal says so.
 func TestEngineEndsProgramsWithTheAttempt(t *testing.T) {
-	for name, last := range map[string]motorloop.Answer{
+	for name, last := range map[string]chat.Answer{
 		"succeeds": says("done"),
 		"fails":    says("", call("bash", `{"command":"false"}`)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			answers := []motorloop.Answer{says("", call("bash", ticking)), last}
+			answers := []chat.Answer{says("", call("bash", ticking)), last}
 			r := newEngineRig(t, &stubModel{answers: answers}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 2 })
 			r.startEngine("worker-1", nil)
 			steps := r.ended(2)
@@ -133,7 +133,7 @@ func TestEngineKeyOfAProgram(t *testing.T) {
 	keyed := call("bash", `{"command":"echo run >> runs; until [ -e go ]; do sleep 0.05; done","background":true,"idempotencyKey":"k"}`)
 	model := &stubModel{}
 	var n int
-	model.reply = func(motorloop.Request) motorloop.Answer {
+	model.reply = func(chat.Request) chat.Answer {
 		switch n++; n {
 		case 1, 2:
 			return says("", keyed)
@@ -170,7 +170,7 @@ func TestEngineEndsProgramsOfARunThatStandsStill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var told []string
 			model := &stubModel{}
-			model.reply = func(req motorloop.Request) motorloop.Answer {
+			model.reply = func(req chat.Request) chat.Answer {
 				told = append(told, lastMessage(req))
 				if len(told) == 1 {
 					return says("", call("bash", ticking), call("ask_user", `{"question":"Go on?"}`))

@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -87,7 +88,7 @@ func isKept(t *testing.T, list *v1alpha1.ArtifactList, want ...string) {
 // What a model does to the files that it was given reaches the person, at a pause and at the end.
 func TestEngineKeepsChanges(t *testing.T) {
 	given := map[string]string{"src/a.txt": "one\ntwo\n", "gone.txt": "x\n"}
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("echo ONE > src/a.txt; echo new > src/b.txt; mkdir -p artifacts dist; echo out > artifacts/out.txt; echo js > dist/app.js")),
 		says("", call("ask_user", `{"question":"Go on?"}`)),
 		says("", bashCall("rm gone.txt; echo more >> src/b.txt")),
@@ -114,14 +115,14 @@ func TestEngineKeepsChangesOfOtherEnds(t *testing.T) {
 	given := map[string]string{"a.txt": "one\n"}
 	edit := bashCall("echo two > a.txt; touch ready")
 	for name, tt := range map[string]struct {
-		answers []motorloop.Answer
+		answers []chat.Answer
 		cancel  bool
 		reason  string
 	}{
-		"the model fails": {[]motorloop.Answer{says("", edit), says("", call("finish", `{"status":"Failed","summary":"It cannot be done."}`))}, false, v1alpha1.ReasonFailed},
-		"partly":          {[]motorloop.Answer{says("", edit), says("", call("finish", `{"status":"Partial","summary":"Half."}`))}, false, v1alpha1.ReasonPartial},
-		"answers used up": {[]motorloop.Answer{says("", edit), says("", bashCall("true"))}, false, motorloop.ReasonMaxIterations},
-		"cancelled":       {[]motorloop.Answer{says("", bashCall("echo two > a.txt; touch ready; "+loops))}, true, ""},
+		"the model fails": {[]chat.Answer{says("", edit), says("", call("finish", `{"status":"Failed","summary":"It cannot be done."}`))}, false, v1alpha1.ReasonFailed},
+		"partly":          {[]chat.Answer{says("", edit), says("", call("finish", `{"status":"Partial","summary":"Half."}`))}, false, v1alpha1.ReasonPartial},
+		"answers used up": {[]chat.Answer{says("", edit), says("", bashCall("true"))}, false, outcome.ReasonMaxIterations},
+		"cancelled":       {[]chat.Answer{says("", bashCall("echo two > a.txt; touch ready; "+loops))}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: tt.answers}, withFiles(given), func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 2 })
@@ -151,7 +152,7 @@ func TestEngineKeepsWhatTheRunSays(t *testing.T) {
 		v1alpha1.KeepChanges: {"artifacts/a=", "workspace.diff="}, v1alpha1.KeepArtifacts: {"artifacts/a="}, v1alpha1.KeepNothing: nil,
 	} {
 		t.Run(string(keep), func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", bashCall("mkdir artifacts; echo x > artifacts/a; echo new > b.txt")), says("done"),
 			}}, func(run *v1alpha1.MotorRun) { run.Spec.Keep = keep })
 			r.startEngine("worker-1", nil)
@@ -165,7 +166,7 @@ func TestEngineKeepsWhatTheRunSays(t *testing.T) {
 
 // A file with a secret is left out, and costs nothing else.
 func TestEngineKeepsChangesWithoutSecrets(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall(`printf 'key = `+leak[:10]+`' > leak.txt; printf `+leak[10:]+` >> leak.txt; echo fine > fine.txt; echo mine > workspace.diff`)), says("done"),
 	}})
 	r.startEngine("worker-1", nil)
@@ -183,7 +184,7 @@ func TestEngineKeepsChangesWithoutSecrets(t *testing.T) {
 // A file that was changed, and changed back, leaves no diff, and what was kept of it at a pause goes.
 func TestEngineKeepsNoDiffWithoutAChange(t *testing.T) {
 	given := map[string]string{"a.txt": "one\n"}
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("echo two > a.txt"), call("ask_user", `{"question":"Go on?"}`)), says("", bashCall("echo one > a.txt")), says("done"),
 	}}, withFiles(given))
 	r.startEngine("worker-1", nil)
@@ -198,8 +199,8 @@ func TestEngineKeepsNoDiffWithoutAChange(t *testing.T) {
 func TestEngineKeepsChangesOfAllAttempts(t *testing.T) {
 	given := map[string]string{"a.txt": "one\n"}
 	r := newEngineRig(t, &stubModel{
-		answers: []motorloop.Answer{says("", bashCall("echo two >> a.txt")), says("", bashCall("true"))},
-		retry:   []motorloop.Answer{says("", bashCall("echo three >> a.txt")), says("done")},
+		answers: []chat.Answer{says("", bashCall("echo two >> a.txt")), says("", bashCall("true"))},
+		retry:   []chat.Answer{says("", bashCall("echo three >> a.txt")), says("done")},
 	}, withFiles(given), func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 2 })
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -28,7 +28,7 @@ func TestEngineGoesOnWhenTheDomainIsGranted(t *testing.T) {
 	t.Parallel()
 	for _, decision := range []v1alpha1.Decision{v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun} {
 		t.Run(string(decision), func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("request_domain", askExample)),
 				says("", call("bash", `{"command":"echo ${HTTPS_PROXY:+there is a way}"}`)),
 				says("done"),
@@ -59,7 +59,7 @@ func TestEngineGoesOnWhenTheDomainIsGranted(t *testing.T) {
 }
 
 func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("request_domain", askExample)), says("done")}}, mayAsk)
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("request_domain", askExample)), says("done")}}, mayAsk)
 	r.startEgressEngine("worker-1")
 	must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(r.pending().ID, v1alpha1.DecisionDeny, ""), "use the mirror")))
 	r.inEffect()
@@ -70,7 +70,7 @@ func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
 }
 
 func TestEngineAsksNobodyInVain(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("request_domain", `{"domain":"sub.example.org","reason":"have it"}`),
 			call("request_domain", `{"domain":"example.com","reason":"never"}`),
 			call("request_domain", `{"domain":"com","reason":"nonsense"}`)),
@@ -107,7 +107,7 @@ func never(r *engineRig, within time.Duration, bad func([]v1alpha1.MotorStep) bo
 // What was allowed once is for one call: the next one is not made before the proxy has taken it back, and what ran in the background
 // before, or is left there, has no use of it.
 func TestEngineAllowOnceIsForOneCall(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", ticking), call("request_domain", askExample)),
 		says("", call("bash", `{"command":"echo first"}`), call("bash", `{"command":"echo second > second"}`)),
 		says("done"),
@@ -140,7 +140,7 @@ func TestEngineFirstWayOutIsNotForTheBackground(t *testing.T) {
 		want   v1alpha1.ProgramState
 	}{"the first way": {nil, v1alpha1.ProgramStopped}, "one domain more": {[]v1alpha1.Domain{"api.example.net"}, v1alpha1.ProgramRunning}} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("bash", ticking), call("request_domain", askExample)),
 				says("", call("ask_user", `{"question":"Go on?"}`)),
 				says("done"),

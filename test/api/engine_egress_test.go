@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -28,7 +28,7 @@ func mayReach(domains ...v1alpha1.Domain) func(*v1alpha1.MotorRun) {
 }
 
 func TestEngineOpensTheWayBeforeTheFirstCall(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", `{"command":"printf %s \"$HTTPS_PROXY\" > proxy"}`)), says("done"),
 	}}, mayReach("example.org"))
 	proxy := newStubProxy(r)
@@ -58,7 +58,7 @@ func TestEngineOpensTheWayBeforeTheFirstCall(t *testing.T) {
 }
 
 func TestEngineWaitsForTheGrantOfThisAttempt(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, mayReach("example.org"))
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, mayReach("example.org"))
 	proxy := newStubProxy(r)
 	r.showEgress(proxy.address, 1, "example.org")
 	other := r.grantOf(1)
@@ -84,7 +84,7 @@ func TestEngineWaitsForTheGrantOfThisAttempt(t *testing.T) {
 }
 
 func TestEngineGivesUpWithoutAGrant(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, mayReach("example.org"))
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, mayReach("example.org"))
 	r.showEgress("127.0.0.1:1", 1, "example.org")
 	log, _ := r.startEgressEngine("worker-1", holdsItsLease)
 	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -99,8 +99,8 @@ func TestEngineGivesUpWithoutAGrant(t *testing.T) {
 
 func TestEngineShowsTheTokenOfTheRetry(t *testing.T) {
 	r := newEngineRig(t, &stubModel{
-		answers: []motorloop.Answer{says("", call("bash", `{"command":"true"}`))},
-		retry:   []motorloop.Answer{says("", call("bash", `{"command":"printf %s \"$https_proxy\" > proxy"}`)), says("done")},
+		answers: []chat.Answer{says("", call("bash", `{"command":"true"}`))},
+		retry:   []chat.Answer{says("", call("bash", `{"command":"printf %s \"$https_proxy\" > proxy"}`)), says("done")},
 	}, mayReach("example.org"), func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 1 })
 	proxy := newStubProxy(r)
 	r.writeGrant(r.grantOf(1))
@@ -125,7 +125,7 @@ func TestEngineShowsTheTokenOfTheRetry(t *testing.T) {
 
 func TestEngineTellsARestartedToolServerOfTheWay(t *testing.T) {
 	restarted := make(chan struct{})
-	r := newEngineRig(t, &stubModel{reply: func(req motorloop.Request) motorloop.Answer {
+	r := newEngineRig(t, &stubModel{reply: func(req chat.Request) chat.Answer {
 		switch len(req.Messages) {
 		case 2:
 			return says("", call("bash", `{"command":"true"}`))
@@ -152,7 +152,7 @@ func TestEngineTellsARestartedToolServerOfTheWay(t *testing.T) {
 }
 
 func TestEngineProvesAgainWhatWasLost(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", slowSideEffect)), says("", call("bash", `{"command":"true"}`)), says("done"),
 	}})
 	r.startEgressEngine("worker-1")
@@ -179,7 +179,7 @@ func TestEngineProvesAgainWhatWasLost(t *testing.T) {
 
 // A hole is no smaller because the run waits for a person: what runs in the background is ended at once, and not with the answer.
 func TestEngineHaltsASandboxWhoseRunWaits(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", `{"background":true,"command":"while :; do echo alive >> beats; sleep 0.02; done"}`)),
 		says("", call("ask_user", `{"question":"Go on?"}`)), says("done"),
 	}})
@@ -227,7 +227,7 @@ func (r *engineRig) wantNoBeat() {
 }
 
 func TestEngineGoesOnUnenforcedIfToldTo(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"true"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"true"}`)), says("done")}})
 	open := listen(r)
 	r.forbidden = append(r.forbidden, target(strings.Repeat("é", 100), open))
 	for range 20 {
@@ -243,7 +243,7 @@ func TestEngineGoesOnUnenforcedIfToldTo(t *testing.T) {
 
 func TestEngineResolvesCredentials(t *testing.T) {
 	exposed := `pa"ss\word<&>`
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", `{"command":"cat > got <<'END'\n<credential:api_key> <credential:db_password> <credential:other>\nEND\nenv > environment; cat got"}`)),
 		says("done"),
 	}}, mayReach("example.org"), func(run *v1alpha1.MotorRun) {

@@ -19,7 +19,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 func TestEngineSurvivesPanics(t *testing.T) {
@@ -32,7 +33,7 @@ func TestEngineSurvivesPanics(t *testing.T) {
 		"for ever": {99, 3, v1alpha1.ReasonInternalError},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}, panics: tt.panics})
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}, panics: tt.panics})
 			r.startEngine("worker-1", nil)
 			steps := r.steps(journalEnded)
 			reason := ""
@@ -47,10 +48,10 @@ func TestEngineSurvivesPanics(t *testing.T) {
 }
 
 func TestEngineEndsARunWhoseJournalHasAGap(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}})
 	l := loadLog(r.ctx, t, manager, r.run, claim1)
-	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
-	must(t, l.Append(r.ctx, turn(2, "", "bash:{}")))
+	must(t, l.Append(r.ctx, turnAt(1, "", "bash:{}")))
+	must(t, l.Append(r.ctx, turnAt(2, "", "bash:{}")))
 	must(t, admin.Delete(r.ctx, &l.Steps()[0]))
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
@@ -100,7 +101,7 @@ func (c configMapReads) Get(ctx context.Context, key client.ObjectKey, o client.
 func TestEngineWaitsForWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	meta := func(r *engineRig) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: r.run.Namespace, Name: "it"} }
-	answers := []motorloop.Answer{says("done")}
+	answers := []chat.Answer{says("done")}
 	useSecret := func(r *engineRig) {
 		cortex := &v1alpha1.MotorCortex{ObjectMeta: metav1.ObjectMeta{Namespace: r.run.Namespace, Name: v1alpha1.CortexName}}
 		cortex.Spec.Models.Motor = &v1alpha1.ModelEndpoint{
@@ -156,6 +157,6 @@ func TestEngineWaitsForWhatIsMissing(t *testing.T) {
 		looked := r.countReads()
 		r.waitFor(func() bool { return looked.Load() >= 2 })
 		r.skipped.Store(int64(time.Minute))
-		ended(t, r, motorloop.ReasonInputFile)
+		ended(t, r, outcome.ReasonInputFile)
 	})
 }

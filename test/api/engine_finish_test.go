@@ -14,6 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -23,10 +25,10 @@ func callsFinish(e *engine.Engine) {
 }
 
 func TestEngineEndsWithFinish(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("It is in artifacts/sum.txt."),
 		says("", call("finish", `{"status":"Succeeded","summary":"It is 4.","files":["artifacts/sum.txt"]}`)),
-		says("", call("bash", `{"command":"mkdir artifacts; echo 4 > artifacts/sum.txt"}`), motorloop.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"It is 4.","files":["artifacts/sum.txt"]}`}),
+		says("", call("bash", `{"command":"mkdir artifacts; echo 4 > artifacts/sum.txt"}`), turn.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"It is 4.","files":["artifacts/sum.txt"]}`}),
 	}})
 	r.startEngineWith("worker-1", callsFinish)
 	steps := r.ended(4)
@@ -45,7 +47,7 @@ func TestEngineEndsWithFinish(t *testing.T) {
 
 // An end that was accepted is recorded by another replica, though the model is away by then: none is asked any more.
 func TestEngineRecordsAnAcceptedEndWithoutItsModel(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"expr 2 + 2"}`), motorloop.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"It is 4."}`})}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"expr 2 + 2"}`), turn.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"It is 4."}`})}})
 	stop := r.startEngineWith("worker-1", func(e *engine.Engine) {
 		callsFinish(e)
 		e.Client = closesNothing{e.Client}
@@ -57,7 +59,7 @@ func TestEngineRecordsAnAcceptedEndWithoutItsModel(t *testing.T) {
 	r.giveTo("worker-2", 2)
 	r.startEngineWith("worker-2", func(e *engine.Engine) {
 		callsFinish(e)
-		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return awayModel{r.model}, nil }
+		e.NewModel = func(cortex.Endpoint) (chat.Model, error) { return awayModel{r.model}, nil }
 	})
 	if last := r.ended(2)[1]; !last.Spec.Final || last.Spec.Content != "It is 4." {
 		t.Errorf("the end is %+v", last.Spec)
@@ -75,7 +77,7 @@ func (c closesNothing) Create(ctx context.Context, o client.Object, opts ...clie
 }
 
 func TestEngineFinishesPartly(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", `{"command":"mkdir artifacts; echo one > artifacts/one.txt"}`)),
 		says("", call("finish", `{"status":"Partial","summary":"One of two is there.","files":["artifacts"]}`)),
 	}})
@@ -93,8 +95,8 @@ func TestEngineFinishesPartly(t *testing.T) {
 
 // The person is asked when all other calls of the turn have results, and a call of finish is one of them.
 func TestEngineAsksBesideFinish(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
-		says("", call("ask_user", `{"question":"Which colour?"}`), motorloop.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"Red."}`}),
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
+		says("", call("ask_user", `{"question":"Which colour?"}`), turn.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"Red."}`}),
 		says("", call("finish", `{"status":"Succeeded","summary":"Blue."}`)),
 	}})
 	r.startEngineWith("worker-1", callsFinish)

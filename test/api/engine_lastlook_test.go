@@ -19,13 +19,13 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 )
 
 // awayModel knows without being asked that it cannot be had.
 type awayModel struct{ *stubModel }
 
-func (awayModel) Away() *motorloop.Outage { return outage(v1alpha1.ReasonModelUnavailable, false, 0) }
+func (awayModel) Away() *chat.Outage { return outage(v1alpha1.ReasonModelUnavailable, false, 0) }
 
 // failingSecrets refuses the first reads of Secrets, as an API server that is away does.
 type failingSecrets struct {
@@ -54,7 +54,7 @@ func TestEngineLooksOnceMoreBesideAModelThatIsAway(t *testing.T) {
 	}{
 		"it is known to be away": {func(e *engine.Engine) {
 			open := e.NewModel
-			e.NewModel = func(at cortex.Endpoint) (motorloop.Model, error) {
+			e.NewModel = func(at cortex.Endpoint) (chat.Model, error) {
 				model, err := open(at)
 				stub, ok := model.(*stubModel)
 				if !ok {
@@ -64,14 +64,14 @@ func TestEngineLooksOnceMoreBesideAModelThatIsAway(t *testing.T) {
 			}
 		}, false, "artifacts/late!SecretFound"},
 		"its endpoint cannot be used": {func(e *engine.Engine) {
-			e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return nil, errors.New("no such scheme") }
+			e.NewModel = func(cortex.Endpoint) (chat.Model, error) { return nil, errors.New("no such scheme") }
 		}, false, "artifacts/late!SecretFound"},
 		"its key is gone":            {func(*engine.Engine) {}, true, "artifacts/late=" + key[:20]},
 		"its key cannot be read yet": {func(e *engine.Engine) { e.Models.Secrets = failingSecrets{e.Models.Secrets, &failing} }, false, "artifacts/late!SecretFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{
-				answers: []motorloop.Answer{says("", call("bash", `{"command":"mkdir artifacts"}`))},
+				answers: []chat.Answer{says("", call("bash", `{"command":"mkdir artifacts"}`))},
 				fail: func(n int32) error {
 					if n < 2 {
 						return nil

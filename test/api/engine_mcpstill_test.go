@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 )
 
 func withBeats(run *v1alpha1.MotorRun) {
@@ -62,7 +62,7 @@ func TestEngineEndsProgramsOfMCPServersOfARunThatStandsStill(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("mcp__notes__note", `{}`)), says("", call("ask_user", `{"question":"Go on?"}`)),
 				says("", call("mcp__notes__note", `{}`)), says("", call("mcp__notes__note", `{}`)), says("done"),
 			}}, withBeats)
@@ -87,7 +87,7 @@ func TestEngineEndsProgramsOfMCPServersOfARunThatStandsStill(t *testing.T) {
 // A run that is suspended before its first step has programs of MCP servers, too: they begin while the model is asked.
 func TestEngineEndsProgramsOfMCPServersBeforeTheFirstStep(t *testing.T) {
 	goOn := make(chan struct{})
-	r := newEngineRig(t, &stubModel{reply: func(motorloop.Request) motorloop.Answer {
+	r := newEngineRig(t, &stubModel{reply: func(chat.Request) chat.Answer {
 		<-goOn
 		return says("done")
 	}}, withBeats)

@@ -12,22 +12,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 func isOutage(s v1alpha1.MotorStep) bool { return s.Spec.Type == v1alpha1.StepOutage }
 
-func outage(reason string, mustAct bool, retryAfter time.Duration) *motorloop.Outage {
-	return &motorloop.Outage{
-		Reason: reason, Message: "The model endpoint is away.", MustAct: mustAct, RetryAfter: retryAfter, Usage: motorloop.Usage{PromptTokens: 3},
+func outage(reason string, mustAct bool, retryAfter time.Duration) *chat.Outage {
+	return &chat.Outage{
+		Reason: reason, Message: "The model endpoint is away.", MustAct: mustAct, RetryAfter: retryAfter, Usage: turn.Usage{PromptTokens: 3},
 	}
 }
 
 func oneAttempt(run *v1alpha1.MotorRun) { run.Spec.MaxAttempts = 1 }
 
 // threeSteps are answers with a call between any two.
-func threeSteps() []motorloop.Answer {
-	return []motorloop.Answer{says("", call("bash", `{"command":"echo one"}`)), says("", call("bash", `{"command":"echo two"}`)), says("done")}
+func threeSteps() []chat.Answer {
+	return []chat.Answer{says("", call("bash", `{"command":"echo one"}`)), says("", call("bash", `{"command":"echo two"}`)), says("done")}
 }
 
 // A model that is away in the middle of a run costs neither an attempt nor the conversation, also if another manager goes on, and however

@@ -14,7 +14,9 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -29,7 +31,7 @@ func (r *engineRig) serve(epoch int64) {
 func (r *engineRig) wantGivenUp(steps []v1alpha1.MotorStep) {
 	r.t.Helper()
 	o := steps[len(steps)-1].Spec.Outcome
-	if o == nil || o.Category != v1alpha1.CategoryInfraFailure || o.Reason != motorloop.ReasonSandboxLost || !o.Retryable {
+	if o == nil || o.Category != v1alpha1.CategoryInfraFailure || o.Reason != outcome.ReasonSandboxLost || !o.Retryable {
 		r.t.Fatalf("the attempt ended with %+v", o)
 	}
 	for _, part := range []string{"run-motor-sandbox", "later epoch of the run than 1,", "restore of etcd", "find out"} {
@@ -45,21 +47,21 @@ func (r *engineRig) wantGivenUp(steps []v1alpha1.MotorStep) {
 // The journal has a call whose step was recorded last; the ledger has a later epoch, as after a restore of etcd. The loop would be refused
 // until the timeout of the run.
 func TestEngineGivesUpASandboxOfAnotherTime(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
 	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 1))
 	r.serve(7)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
 	r.wantGivenUp(steps)
 	unknown := runpolicy.ReadJournal(r.run, steps).Unknown
-	if len(unknown) != 1 || unknown[0].ID != motorloop.CallID(1, 1, 0) || !unknown[0].InFlight {
+	if len(unknown) != 1 || unknown[0].ID != turn.CallID(1, 1, 0) || !unknown[0].InFlight {
 		t.Errorf("the calls of unknown outcome are %+v", unknown)
 	}
 }
 
 // The records of the run are of a time before its first step, so the sandbox has no pinned key.
 func TestEngineGivesUpASandboxOfATimeAfterItsRecords(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
 	r.serve(7)
 	r.startEngine("worker-1", nil)
 	r.wantGivenUp(r.ended(1))
@@ -81,7 +83,7 @@ func (c oldRun) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 
 // A worker that holds its Lease, and does not know that the run was given to another one, ends its loop and records nothing.
 func TestEngineThatWasOvertakenLeavesTheRunAlone(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
 	old := r.run.DeepCopy()
 	r.giveTo("worker-2", 2)
 	r.serve(2)
@@ -109,7 +111,7 @@ func TestEngineThatWasOvertakenLeavesTheRunAlone(t *testing.T) {
 
 // The run ends, and its sandbox cannot be looked at. Its last step says why at once, and not when the time for the look is over.
 func TestEngineClosesARunWhoseSandboxIsOfAnotherTime(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
 	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 1))
 	r.serve(7)
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {

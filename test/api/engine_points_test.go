@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"errors"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -84,7 +85,7 @@ func TestEngineKilledAtEveryPoint(t *testing.T) {
 				continue // It has no calls.
 			}
 			t.Run(fmt.Sprintf("%s of step %d", point, step), func(t *testing.T) {
-				r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+				r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 					says("", call("bash", `{"command":"echo one >> effects"}`), call("bash", `{"command":"sleep 0.1; echo two >> effects"}`)),
 					says("", call("bash", `{"command":"sleep 0.1; echo three >> effects"}`)),
 					says("done"),
@@ -126,7 +127,7 @@ func (r *engineRig) oldClient(epoch int64) *toolclient.Client {
 // The former holder was frozen when the model had answered it, and thaws when the next one has said hello to the sandbox
 // and not yet written anything: its step counts, and it is the next one that carries it out.
 func TestEngineGoesOnFromTheStepOfAFrozenHolder(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("never recorded", call("bash", `{"command":"echo second >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("never recorded", call("bash", `{"command":"echo second >> effects"}`)), says("done")}})
 	old := loadLog(r.ctx, t, manager, r.run, claim1)
 	old.UseSandbox(v1alpha1.StepSandbox{PodUID: r.podUID})
 	oldTools := r.oldClient(1)
@@ -150,8 +151,8 @@ func TestEngineGoesOnFromTheStepOfAFrozenHolder(t *testing.T) {
 		}
 	})
 	r.await(reached)
-	must(t, old.Append(r.ctx, turn(1, "the first one's", `bash:{"command":"echo first >> effects"}`)))
-	_, err = oldTools.Call(r.ctx, toolapi.Call{ID: motorloop.CallID(1, 1, 0), Tool: "bash", Arguments: []byte(`{"command":"echo first >> effects"}`)})
+	must(t, old.Append(r.ctx, turnAt(1, "the first one's", `bash:{"command":"echo first >> effects"}`)))
+	_, err = oldTools.Call(r.ctx, toolapi.Call{ID: turn.CallID(1, 1, 0), Tool: "bash", Arguments: []byte(`{"command":"echo first >> effects"}`)})
 	if !errors.Is(err, toolclient.ErrStaleEpoch) {
 		t.Errorf("the sandbox's answer to the former holder: %v", err)
 	}
@@ -174,13 +175,13 @@ func TestEngineGoesOnFromTheStepOfAFrozenHolder(t *testing.T) {
 
 // The same worker gets the run again under a new epoch, in the middle of a call.
 func TestEngineKeepsARunUnderANewEpoch(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect)), says("done")}})
 	r.startEngine("worker-1", nil)
 	waitForFile(r.ctx, t, filepath.Join(r.workspace, "effects"))
 	r.giveTo("worker-1", 2)
 	old := r.oldClient(1)
 	r.waitFor(func() bool {
-		_, err := old.State(r.ctx, motorloop.CallID(1, 1, 0))
+		_, err := old.State(r.ctx, turn.CallID(1, 1, 0))
 		return errors.Is(err, toolclient.ErrStaleEpoch)
 	})
 	must(t, os.WriteFile(filepath.Join(r.workspace, "go-on"), nil, 0o600))

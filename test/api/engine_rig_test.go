@@ -37,7 +37,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -230,7 +231,7 @@ func (r *engineRig) startEngineWith(worker string, change func(*engine.Engine)) 
 		Models: cortex.Resolver{
 			Cortex: manager, Secrets: countedReads{manager, &r.resolved}, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true},
 		},
-		NewModel: func(cortex.Endpoint) (motorloop.Model, error) { return r.model, nil },
+		NewModel: func(cortex.Endpoint) (chat.Model, error) { return r.model, nil },
 		Config: engine.Config{
 			// The Leases of all tests are in one namespace, in which the manager may have them.
 			Worker: worker, LeaseNamespace: managerNamespace, PodName: worker + "-" + r.run.Namespace,
@@ -303,11 +304,11 @@ func journalEnded(steps []v1alpha1.MotorStep) bool {
 
 // stubModel gives the answer that follows as many answers as the conversation has.
 type stubModel struct {
-	answers []motorloop.Answer
+	answers []chat.Answer
 	// retry are the answers of an attempt that was told of the ones before it.
-	retry []motorloop.Answer
+	retry []chat.Answer
 	// reply, if set, decides instead of both.
-	reply func(motorloop.Request) motorloop.Answer
+	reply func(chat.Request) chat.Answer
 	// hold, if set, keeps every request until it is closed or the request is given up.
 	hold chan struct{}
 	// fail, if set, is asked first, with the number of the request for a next step, from 1.
@@ -344,17 +345,17 @@ func (r *engineRig) wantTools(names ...string) {
 	}
 }
 
-func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m *stubModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	if len(r.Tools) == 0 || strings.Contains(r.Messages[len(r.Messages)-1].Content, "Write the summary that takes the place") {
 		m.asides.Add(1)
-		return motorloop.Answer{Model: "model-0", Content: "in short", Usage: motorloop.Usage{PromptTokens: 10, CompletionTokens: 2}}, nil
+		return chat.Answer{Model: "model-0", Content: "in short", Usage: turn.Usage{PromptTokens: 10, CompletionTokens: 2}}, nil
 	}
 	if m.asked.Add(1) <= m.panics {
 		panic("the model's client is broken")
 	}
 	if m.fail != nil {
 		if err := m.fail(m.asked.Load()); err != nil {
-			return motorloop.Answer{}, err
+			return chat.Answer{}, err
 		}
 	}
 	m.mu.Lock()
@@ -367,7 +368,7 @@ func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 		select {
 		case <-m.hold:
 		case <-ctx.Done():
-			return motorloop.Answer{}, ctx.Err()
+			return chat.Answer{}, ctx.Err()
 		}
 	}
 	if m.reply != nil {
@@ -375,7 +376,7 @@ func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 	}
 	said := 0
 	for _, msg := range r.Messages {
-		if msg.Role == motorloop.RoleAssistant {
+		if msg.Role == chat.RoleAssistant {
 			said++
 		}
 	}
@@ -384,15 +385,15 @@ func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 		answers = m.retry
 	}
 	if said >= len(answers) {
-		return motorloop.Answer{}, fmt.Errorf("the conversation has %d answers already", said)
+		return chat.Answer{}, fmt.Errorf("the conversation has %d answers already", said)
 	}
 	return answers[said], nil
 }
 
-func says(content string, calls ...motorloop.Call) motorloop.Answer {
-	return motorloop.Answer{Model: "model-0", Content: content, Calls: calls}
+func says(content string, calls ...turn.Call) chat.Answer {
+	return chat.Answer{Model: "model-0", Content: content, Calls: calls}
 }
 
-func call(tool, arguments string) motorloop.Call {
-	return motorloop.Call{ModelID: "call", Tool: tool, Arguments: arguments}
+func call(tool, arguments string) turn.Call {
+	return turn.Call{ModelID: "call", Tool: tool, Arguments: arguments}
 }

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 )
 
 // searchProvider is a stand-in for Brave that finds one page, and shows the key that it was given.
@@ -32,7 +32,7 @@ func searchProvider(t *testing.T, namespace string) *v1alpha1.MotorCortex {
 func searches(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"bash", "search_web"} }
 
 func TestEngineSearchesWithoutAKey(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("search_web", `{"query":"cortex"}`)), says("done")}}, searches)
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("search_web", `{"query":"cortex"}`)), says("done")}}, searches)
 	must(t, admin.Create(r.ctx, searchProvider(t, r.run.Namespace)))
 	r.startEngine("worker-1", nil)
 	res := resultAt(t, r.ended(1), 0, 0)
@@ -42,7 +42,7 @@ func TestEngineSearchesWithoutAKey(t *testing.T) {
 }
 
 func TestEngineOffersNoSearchWithoutAProvider(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("search_web", `{"query":"cortex"}`)), says("done")}}, searches)
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("search_web", `{"query":"cortex"}`)), says("done")}}, searches)
 	r.startEngine("worker-1", nil)
 	if res := resultAt(t, r.ended(1), 0, 0); res.ErrorCode != "tool_not_granted" {
 		t.Errorf("got %+v", res)
@@ -53,7 +53,7 @@ func TestEngineOffersNoSearchWithoutAProvider(t *testing.T) {
 }
 
 func TestEngineSearches(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("search_web", `{"query":"cortex"}`), call("bash", `{"command":"echo notes"}`)), says("done"),
 	}}, searches)
 	must(t, admin.Create(r.ctx, searchProvider(t, r.run.Namespace)))

@@ -24,14 +24,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/credential"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // hearing keeps every request to a model.
 type hearing struct {
-	motorloop.Model
+	chat.Model
 	// third is called at the third request.
 	third    func()
 	asked    atomic.Int32
@@ -39,10 +40,10 @@ type hearing struct {
 	requests strings.Builder
 }
 
-func (h *hearing) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (h *hearing) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return motorloop.Answer{}, err
+		return chat.Answer{}, err
 	}
 	if h.asked.Add(1) == 3 {
 		h.third()
@@ -75,17 +76,17 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	key := func(v string) egressgrant.Credential {
 		return egressgrant.Credential{Name: "api_key", Hosts: []string{"example.org"}, Slot: "Bearer", Value: secret.New([]byte(v))}
 	}
-	model := &hearing{third: func() { r.writeGrant(r.grantOf(1, key(rotated))) }, Model: &stubModel{answers: []motorloop.Answer{
-		{Model: value, Content: printAll, Calls: []motorloop.Call{call("bash", string(arguments)), call(value, value)}},
+	model := &hearing{third: func() { r.writeGrant(r.grantOf(1, key(rotated))) }, Model: &stubModel{answers: []chat.Answer{
+		{Model: value, Content: printAll, Calls: []turn.Call{call("bash", string(arguments)), call(value, value)}},
 		says("", call("ask_user", `{"question":"Is it `+value+`?"}`)),
-		{Content: strings.Join(forms, ","), Calls: []motorloop.Call{call("read", `{"path":"`+value+`"}`), call("bash", printRotated)}},
+		{Content: strings.Join(forms, ","), Calls: []turn.Call{call("read", `{"path":"`+value+`"}`), call("bash", printRotated)}},
 	}}}
 	proxy := newStubProxy(r)
 	r.writeGrant(r.grantOf(1, key(value)))
 	r.showEgress(proxy.address, 1, "example.org")
 	log, stop := r.startEgressEngine("worker-1", func(e *engine.Engine) {
 		e.Models.Default.APIKey = secret.New(modelKey)
-		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return model, nil }
+		e.NewModel = func(cortex.Endpoint) (chat.Model, error) { return model, nil }
 	})
 	asked := r.pending()
 	respond(r.ctx, t, r.run, asked.ID, "yes, "+value)
@@ -106,8 +107,8 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	}
 }
 
-func saves(arguments string) []motorloop.Answer {
-	return []motorloop.Answer{
+func saves(arguments string) []chat.Answer {
+	return []chat.Answer{
 		says("", call("bash", `{"command":"printf 'tok-0123456789\\n' > token; printf short > short; printf 'a b\\nc d e f g h' > lines; head -c 5000 /dev/zero | tr '\\0' x > long"}`)),
 		says("", call("save_credential", arguments)),
 		says("", call("bash", `{"command":"cat token"}`)),
@@ -270,7 +271,7 @@ func TestEngineKnowsWhatTheRunHasSaved(t *testing.T) {
 	model := r.model
 	model.hold = nil
 	_, stop := r.startEgressEngine("worker-1", func(e *engine.Engine) {
-		e.NewModel = func(cortex.Endpoint) (motorloop.Model, error) { return stopsAt{model, 2}, nil }
+		e.NewModel = func(cortex.Endpoint) (chat.Model, error) { return stopsAt{model, 2}, nil }
 	})
 	r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 2 && s[1].Status.OK == "1/1" })
 	stop()
@@ -288,10 +289,10 @@ type stopsAt struct {
 	times int32
 }
 
-func (s stopsAt) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (s stopsAt) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	if s.asked.Load() >= s.times {
 		<-ctx.Done()
-		return motorloop.Answer{}, fmt.Errorf("no more: %w", ctx.Err())
+		return chat.Answer{}, fmt.Errorf("no more: %w", ctx.Err())
 	}
 	return s.stubModel.Complete(ctx, r)
 }

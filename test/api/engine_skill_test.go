@@ -11,7 +11,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
@@ -59,7 +60,7 @@ func (r *engineRig) wantPrompt(parts ...string) {
 }
 
 func TestEngineUsesSkill(t *testing.T) {
-	r, _ := newSkillEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r, _ := newSkillEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("bash", `{"command":"scripts/send.sh && cat data.csv references/api.md"}`)), says("Sent."),
 	}}, true, func(run *v1alpha1.MotorRun) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "data.csv", Content: new("a,b\n")}}
@@ -83,7 +84,7 @@ func TestEngineUsesSkill(t *testing.T) {
 
 // What nobody has approved came from a stranger, as far as anybody knows.
 func TestEngineUsesUnapprovedSkill(t *testing.T) {
-	r, _ := newSkillEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("read", `{"path":"SKILL.md"}`)), says("Read.")}}, false)
+	r, _ := newSkillEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("read", `{"path":"SKILL.md"}`)), says("Read.")}}, false)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(1)
 	if res := resultAt(t, steps, 0, 0); !res.OK || res.Provenance != "Web" {
@@ -94,7 +95,7 @@ func TestEngineUsesUnapprovedSkill(t *testing.T) {
 }
 
 func TestEngineReviewsSkill(t *testing.T) {
-	r, _ := newSkillEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r, _ := newSkillEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("ask_user", `{"question":"Is it approved?"}`), call("bash", `{"command":"scripts/send.sh"}`), call("read", `{"path":"scripts/send.sh"}`)), says("One script."),
 	}}, true, func(run *v1alpha1.MotorRun) { run.Spec.SkillReview, run.Spec.Inputs = true, nil })
 	r.startEngine("worker-1", nil)
@@ -111,10 +112,10 @@ func TestEngineReviewsSkill(t *testing.T) {
 
 // A further attempt in another sandbox has the files that the first one had, whatever has been approved since.
 func TestEngineHasTheSameSkillInAnotherSandbox(t *testing.T) {
-	r, _ := newSkillEngineRig(t, &stubModel{retry: []motorloop.Answer{says("", call("bash", `{"command":"scripts/send.sh"}`)), says("Sent.")}}, true)
+	r, _ := newSkillEngineRig(t, &stubModel{retry: []chat.Answer{says("", call("bash", `{"command":"scripts/send.sh"}`)), says("Sent.")}}, true)
 	l := loadLog(r.ctx, t, manager, r.run, claim1)
 	l.UseSandbox(v1alpha1.StepSandbox{PodUID: "lost", ServerKey: "sha256:lost", IsolationTries: 3})
-	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
+	must(t, l.Append(r.ctx, turnAt(1, "", "bash:{}")))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
 	})
@@ -136,7 +137,7 @@ func TestEngineWithoutTheSkillsFiles(t *testing.T) {
 		return journalEnded(steps)
 	})
 	end := steps[0].Spec.Outcome
-	if end == nil || end.Reason != motorloop.ReasonSkillFiles || end.Category != v1alpha1.CategoryInvalidTask || r.model.asked.Load() != 0 {
+	if end == nil || end.Reason != outcome.ReasonSkillFiles || end.Category != v1alpha1.CategoryInvalidTask || r.model.asked.Load() != 0 {
 		t.Errorf("%+v after %d questions", steps[0].Spec, r.model.asked.Load())
 	}
 }

@@ -8,15 +8,17 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // A skill that would not be kept is told of when it is written and when the run is said to be done, and can be mended then. What runs in
 // the background goes on meanwhile.
 func TestEngineTellsOfSkillsBeforeTheEnd(t *testing.T) {
 	finish := call("finish", `{"status":"Succeeded","summary":"The skill is written."}`)
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("write", `{"path":"skills/mail/SKILL.md","content":"# Mail\n"}`)),
-		says("", bashCall(writes("docs/deep/SKILL.md", skillManifest("deep", "x"))), motorloop.Call{
+		says("", bashCall(writes("docs/deep/SKILL.md", skillManifest("deep", "x"))), turn.Call{
 			ModelID: "other", Tool: "bash", Arguments: `{"command":"echo $$ > pid; exec sleep 1000","background":true}`,
 		}),
 		says("", finish),
@@ -44,7 +46,7 @@ func TestEngineTellsOfSkillsBeforeTheEnd(t *testing.T) {
 // A run that says three times that it is done is done, and its skill is rejected.
 func TestEngineEndsWithASkillThatIsRejected(t *testing.T) {
 	finish := call("finish", `{"status":"Succeeded","summary":"The skill is written."}`)
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall(writes("skills/mail/SKILL.md", "# Mail\n"))), says("", finish), says("", finish), says("", finish),
 	}})
 	r.startEngineWith("worker-1", callsFinish)

@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -72,7 +73,7 @@ func (r *engineRig) revisions() int {
 // say in what is proposed.
 func TestEngineProposesSkills(t *testing.T) {
 	mail, big := skillManifest("mail", "How to send mail."), strings.Repeat("0123456789abcdef", 60_000)
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall(writes("SKILL.md", mail)+writes("scripts/send.sh", "#!/bin/sh\ntrue\n")+
 			"mkdir references; for i in $(seq 60000); do printf 0123456789abcdef; done > references/big; echo x > scripts/debug.log")),
 		says("", bashCall(writes("skills/bad/SKILL.md", "# no front matter\n")+writes("skills/linked/SKILL.md", skillManifest("linked", "x"))+
@@ -130,7 +131,7 @@ func TestEngineProposesSkills(t *testing.T) {
 // A run that repairs the skill that it uses proposes a revision, and says what it did to the files.
 func TestEngineProposesARepairedSkill(t *testing.T) {
 	before := skillManifest("mail", "POST /v1/send")
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", bashCall("sed -i s/v1/v2/ SKILL.md; rm references/old.md; echo new > references/new.md")),
 		says("done"),
 	}})
@@ -154,7 +155,7 @@ func TestEngineProposesARepairedSkill(t *testing.T) {
 }
 
 func TestEngineProposesNothingNew(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("sh scripts/x.sh > out")), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", bashCall("sh scripts/x.sh > out")), says("done")}})
 	r.pinSkill("mail", skill.File{Path: "SKILL.md", Content: []byte(skillManifest("mail", "x"))}, skill.File{Path: "scripts/x.sh", Content: []byte("#!/bin/sh\necho x\n")})
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
@@ -165,7 +166,7 @@ func TestEngineProposesNothingNew(t *testing.T) {
 
 // After a failure skills are proposed only if that is asked for.
 func TestEngineProposesSkillsOfAFailedAttempt(t *testing.T) {
-	answers := []motorloop.Answer{says("", bashCall(writes("SKILL.md", skillManifest("mail", "x")))), says("", bashCall("true"))}
+	answers := []chat.Answer{says("", bashCall(writes("SKILL.md", skillManifest("mail", "x")))), says("", bashCall("true"))}
 	for name, tt := range map[string]struct {
 		extract v1alpha1.SkillExtraction
 		want    bool
@@ -177,7 +178,7 @@ func TestEngineProposesSkillsOfAFailedAttempt(t *testing.T) {
 			r.startEngine("worker-1", nil)
 			steps := r.steps(journalEnded)
 			last := steps[len(steps)-1]
-			if last.Spec.Outcome == nil || last.Spec.Outcome.Reason != motorloop.ReasonMaxIterations {
+			if last.Spec.Outcome == nil || last.Spec.Outcome.Reason != outcome.ReasonMaxIterations {
 				t.Fatalf("the journal ends with %+v", last)
 			}
 			got := last.Status.Skills
@@ -190,7 +191,7 @@ func TestEngineProposesSkillsOfAFailedAttempt(t *testing.T) {
 
 // The manager is killed between the proposal and the step that names it.
 func TestEngineProposesOnceAcrossARestart(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall(writes("SKILL.md", skillManifest("mail", "x")))), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", bashCall(writes("SKILL.md", skillManifest("mail", "x")))), says("done")}})
 	stop := r.startEngine("worker-1", func(c client.Client) client.Client { return neverClosing{c} })
 	r.waitFor(func() bool { return r.revisions() == 1 })
 	stop()

@@ -21,12 +21,13 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func TestEngineCarriesARunToItsEnd(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("reading", call("read", `{"path":"in/a.txt"}`), call("bash", `{"command":"wc -w in/a.txt | tee out.txt"}`)),
 		says("It has three words."),
 	}}, func(run *v1alpha1.MotorRun) {
@@ -51,7 +52,7 @@ func TestEngineCarriesARunToItsEnd(t *testing.T) {
 }
 
 func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 		says("", call("ask_user", `{"question":"Which colour?"}`)),
 		says("Thanks."),
 	}})
@@ -72,7 +73,7 @@ func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
 }
 
 func TestEngineLeavesOtherRunsAlone(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}})
 	r.giveTo("worker-2", 1)
 	r.startEngine("worker-1", nil)
 	stopOther := r.startEngine("worker-2", nil)
@@ -95,7 +96,7 @@ func waitForFile(ctx context.Context, t *testing.T, path string) {
 }
 
 func TestEngineThatFollowsAnotherRepeatsNothing(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect)), says("done")}})
 	stop := r.startEngine("worker-1", nil)
 	effects := filepath.Join(r.workspace, "effects")
 	waitForFile(r.ctx, t, effects)
@@ -117,7 +118,7 @@ func TestEngineThatFollowsAnotherRepeatsNothing(t *testing.T) {
 }
 
 func TestEngineWithALowerEpochIsRefusedByTheSandbox(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	r.steps(journalEnded)
@@ -137,7 +138,7 @@ func TestEngineTriesAgainAfterTheAPIFailed(t *testing.T) {
 	t.Parallel()
 	for _, committed := range []bool{false, true} {
 		t.Run(map[bool]string{false: "write refused", true: "write committed without answer"}[committed], func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("bash", `{"command":"echo effect >> effects"}`)), says("done"),
 			}})
 			var failures atomic.Int32
@@ -172,7 +173,7 @@ func (c createsThrough) Create(ctx context.Context, o client.Object, opts ...cli
 }
 
 func TestEngineRefusesASandboxThatIsNotClosed(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"touch ran"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"touch ran"}`)), says("done")}})
 	open, err := (&net.ListenConfig{}).Listen(r.ctx, "tcp", "127.0.0.1:0")
 	must(t, err)
 	defer open.Close()
@@ -189,17 +190,17 @@ func TestEngineRefusesASandboxThatIsNotClosed(t *testing.T) {
 }
 
 func TestEngineNoticesAnotherPodAtTheAddress(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}})
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.PodUID = "another" })
 	r.startEngine("worker-1", nil)
 	steps := r.ended(1)
-	if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonSandboxLost {
+	if o := steps[0].Spec.Outcome; o == nil || o.Reason != outcome.ReasonSandboxLost {
 		t.Errorf("the journal is %+v", steps)
 	}
 }
 
 func TestEngineEndsTheLoopOfACancelledRun(t *testing.T) {
-	model := &stubModel{answers: []motorloop.Answer{says("done")}, hold: make(chan struct{})}
+	model := &stubModel{answers: []chat.Answer{says("done")}, hold: make(chan struct{})}
 	r := newEngineRig(t, model)
 	stop := r.startEngine("worker-1", nil)
 	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -215,7 +216,7 @@ func TestEngineEndsTheLoopOfACancelledRun(t *testing.T) {
 
 // What a run is given is read before the model is asked: an answer that cannot be used would be paid for, and counted nowhere.
 func TestEngineAsksNothingWithoutItsInputs(t *testing.T) {
-	model := &stubModel{answers: []motorloop.Answer{says("done")}}
+	model := &stubModel{answers: []chat.Answer{says("done")}}
 	r := newEngineRig(t, model, func(run *v1alpha1.MotorRun) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "a", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "given", Key: "a"}}}
 	})
@@ -261,12 +262,12 @@ func (g givenLate) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 }
 
 func TestEngineReportsAFileThatCannotBePut(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, func(run *v1alpha1.MotorRun) {
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "a", Content: new("")}, {Path: "a/b", Content: new("")}}
 	})
 	r.startEngine("worker-1", nil)
 	steps := r.ended(1)
-	if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, "spec.files[1]") {
+	if o := steps[0].Spec.Outcome; o == nil || o.Reason != outcome.ReasonInputFile || !strings.Contains(o.Message, "spec.files[1]") {
 		t.Errorf("the journal is %+v", steps)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -64,7 +64,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 		"by a new holder": {v1alpha1.DecisionRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "Internal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
 				says("", call("bash", slowSideEffect), call("bash", `{"command":"echo after > after"}`)), says("done"),
 			}})
 			if name == "by a new holder" {
@@ -105,7 +105,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 }
 
 func TestEngineTellsTheModelOfAnUnknownOutcome(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}}, func(run *v1alpha1.MotorRun) {
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect)), says("done")}}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 	})
 	r.startEngine("worker-1", nil)
@@ -119,7 +119,7 @@ func TestEngineTellsTheModelOfAnUnknownOutcome(t *testing.T) {
 // A tool server that is started again, before anybody has seen that it was gone, runs nothing before it is proved to be
 // closed: not even the next call of the same turn.
 func TestEngineProvesARestartedSandboxAgain(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect), call("bash", `{"command":"touch ran"}`)), says("done")}}, func(run *v1alpha1.MotorRun) {
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", slowSideEffect), call("bash", `{"command":"touch ran"}`)), says("done")}}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 	})
 	bank, err := (&net.ListenConfig{}).Listen(r.ctx, "tcp", r.ip+":0")
@@ -144,7 +144,7 @@ func TestEngineProvesARestartedSandboxAgain(t *testing.T) {
 
 // The tool server cannot be had for longer than its client tries: the loop waits without asking the model in vain.
 func TestEngineWaitsForASandboxThatComesBack(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo effect >> effects"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"echo effect >> effects"}`)), says("done")}})
 	r.killSandbox()
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Config.Sandbox.ConnectTimeout = 2500 * time.Millisecond })
 	r.waitFor(func() bool { return r.model.asked.Load() == 1 })
@@ -163,7 +163,7 @@ func TestEngineWaitsForASandboxThatComesBack(t *testing.T) {
 // A call that only reads is made again without asking anybody. It ends too fast to be broken off, so its beginning is
 // put into the ledger of the tool server.
 func TestEngineReadsAgain(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("read", `{"path":"a.txt"}`)), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("read", `{"path":"a.txt"}`)), says("done")}})
 	must(t, os.WriteFile(filepath.Join(r.workspace, "a.txt"), []byte("content\n"), 0o600))
 	r.waitFor(func() bool { _, err := os.Stat(filepath.Join(r.state, "ledger")); return err == nil })
 	r.killSandbox()

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -146,22 +146,22 @@ func decideUnknown(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, id
 	must(t, jsonPatch(ctx, run.DeepCopy(), `[{"op":"add","path":"/spec/responses/-","value":`+string(value)+`}]`))
 }
 
-// turn is what a model decided in the first attempt: calls are written as "tool:arguments".
-func turn(index int32, content string, calls ...string) *motorloop.Turn {
+// turnAt is what a model decided in the first attempt: calls are written as "tool:arguments".
+func turnAt(index int32, content string, calls ...string) *turn.Turn {
 	return turnOf(1, index, content, calls...)
 }
 
-func turnOf(attempt, index int32, content string, calls ...string) *motorloop.Turn {
-	t := &motorloop.Turn{
+func turnOf(attempt, index int32, content string, calls ...string) *turn.Turn {
+	t := &turn.Turn{
 		Index: index, Model: "model-1", Content: content, ModelDuration: 1500 * time.Millisecond,
-		Usage:        motorloop.Usage{PromptTokens: 100, CompletionTokens: 20, CachedTokens: 50},
+		Usage:        turn.Usage{PromptTokens: 100, CompletionTokens: 20, CachedTokens: 50},
 		PromptDigest: "sha256:prompt", RequestDigest: fmt.Sprintf("sha256:request%d", index),
 		Results: make([]*toolapi.Result, len(calls)), Closes: len(calls) == 0,
 	}
 	for i, c := range calls {
 		tool, arguments, _ := strings.Cut(c, ":")
-		id := motorloop.CallID(attempt, index, i)
-		t.Calls = append(t.Calls, motorloop.Call{ID: id, ModelID: "m-" + id, Tool: tool, Arguments: arguments})
+		id := turn.CallID(attempt, index, i)
+		t.Calls = append(t.Calls, turn.Call{ID: id, ModelID: "m-" + id, Tool: tool, Arguments: arguments})
 	}
 	return t
 }

@@ -13,7 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -35,9 +35,9 @@ func newInstallRig(t *testing.T) *rig {
 func (r *rig) installed(res *toolapi.Result) {
 	r.t.Helper()
 	attempts := r.run().Status.Attempts
-	id := motorloop.CallID(attempts[len(attempts)-1].Index, 1, 0)
-	r.said(&motorloop.Turn{
-		Index: 1, Calls: []motorloop.Call{{ID: id, ModelID: id, Tool: toolapi.ToolInstall, Arguments: `{}`}}, Results: []*toolapi.Result{res},
+	id := turn.CallID(attempts[len(attempts)-1].Index, 1, 0)
+	r.said(&turn.Turn{
+		Index: 1, Calls: []turn.Call{{ID: id, ModelID: id, Tool: toolapi.ToolInstall, Arguments: `{}`}}, Results: []*toolapi.Result{res},
 	})
 }
 

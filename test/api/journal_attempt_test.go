@@ -16,13 +16,15 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // attemptTurn is a turn of a later attempt.
-func attemptTurn(attempt, index int32, calls ...string) *motorloop.Turn {
-	t := turn(index, "", calls...)
+func attemptTurn(attempt, index int32, calls ...string) *turn.Turn {
+	t := turnAt(index, "", calls...)
 	for i := range t.Calls {
-		t.Calls[i].ID = motorloop.CallID(attempt, index, i)
+		t.Calls[i].ID = turn.CallID(attempt, index, i)
 	}
 	return t
 }
@@ -37,8 +39,8 @@ func TestJournalOfAttempts(t *testing.T) {
 	first, err := load(1, claim1)
 	must(t, err)
 	first.UseSandbox(v1alpha1.StepSandbox{PodUID: "pod-1", ServerKey: "sha256:key", IsolationTries: 3})
-	must(t, first.Append(ctx, turn(1, "", "bash:{}")))
-	must(t, first.End(ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: "Why"}, motorloop.Outcome{}))
+	must(t, first.Append(ctx, turnAt(1, "", "bash:{}")))
+	must(t, first.End(ctx, &outcome.Failure{Category: outcome.ToolFailure, Reason: "Why"}, outcome.Outcome{}))
 
 	second, err := load(2, claim1)
 	must(t, err)
@@ -84,8 +86,8 @@ func TestJournalOfAFrozenHolder(t *testing.T) {
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	frozen := loadLog(ctx, t, manager, run, claim1)
 	next := loadLog(ctx, t, manager, run, journal.Claim{Epoch: 2, Worker: "worker-2"})
-	must(t, frozen.Append(ctx, turn(1, "what the first one decided", "bash:{}")))
-	if err := next.Append(ctx, turn(1, "what the second one decided", "read:{}")); !errors.Is(err, journal.ErrMovedOn) {
+	must(t, frozen.Append(ctx, turnAt(1, "what the first one decided", "bash:{}")))
+	if err := next.Append(ctx, turnAt(1, "what the second one decided", "read:{}")); !errors.Is(err, journal.ErrMovedOn) {
 		t.Fatalf("got %v, want ErrMovedOn", err)
 	}
 	next = loadLog(ctx, t, manager, run, journal.Claim{Epoch: 2, Worker: "worker-2"})
@@ -102,8 +104,8 @@ func TestJournalOfAFrozenHolder(t *testing.T) {
 	if late.Results[0].Output != "the second one's result" {
 		t.Errorf("the frozen one goes on with %+v", late.Results[0])
 	}
-	must(t, next.Append(ctx, turn(2, "", "bash:{}")))
-	if err := frozen.Append(ctx, turn(2, "", "bash:{}")); !errors.Is(err, motorloop.ErrStale) {
+	must(t, next.Append(ctx, turnAt(2, "", "bash:{}")))
+	if err := frozen.Append(ctx, turnAt(2, "", "bash:{}")); !errors.Is(err, motorloop.ErrStale) {
 		t.Errorf("the frozen one's next step: %v", err)
 	}
 }
@@ -113,7 +115,7 @@ func TestJournalKeepsSummaries(t *testing.T) {
 	ctx := testContext(t)
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	l := loadLog(ctx, t, manager, run, claim1)
-	turns := []*motorloop.Turn{turn(1, "", "bash:{}"), turn(2, "", "read:{}"), turn(3, "in short"), turn(4, "", "bash:{}")}
+	turns := []*turn.Turn{turnAt(1, "", "bash:{}"), turnAt(2, "", "read:{}"), turnAt(3, "in short"), turnAt(4, "", "bash:{}")}
 	turns[2].Closes = false
 	turns[2].Through = 1
 	for _, tt := range turns {
@@ -151,7 +153,7 @@ func TestJournalInATerminatingNamespace(t *testing.T) {
 		}
 		must(t, ctx.Err())
 	}
-	if err := l.Append(ctx, turn(1, "", "bash:{}")); !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+	if err := l.Append(ctx, turnAt(1, "", "bash:{}")); !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,7 +16,7 @@ func TestSettleKeepsWhatAnotherWrote(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	run := createRun(ctx, t, newNamespace(ctx, t))
-	must(t, loadLog(ctx, t, manager, run, claim1).Append(ctx, turn(1, "", "bash:{}", "read:{}")))
+	must(t, loadLog(ctx, t, manager, run, claim1).Append(ctx, turnAt(1, "", "bash:{}", "read:{}")))
 	a, b := loadLog(ctx, t, manager, run, claim1), loadLog(ctx, t, manager, run, journal.Claim{Epoch: 2, Worker: "worker-2"})
 
 	turnA := a.Turns()[0]
@@ -66,7 +66,7 @@ func TestSettlePhases(t *testing.T) {
 			ctx := testContext(t)
 			run := createRun(ctx, t, newNamespace(ctx, t))
 			l := loadLog(ctx, t, manager, run, claim1)
-			turn1 := turn(1, "", "bash:{}", "bash:{}")
+			turn1 := turnAt(1, "", "bash:{}", "bash:{}")
 			must(t, l.Append(ctx, turn1))
 			turn1.Results = tt.results
 			must(t, l.Settle(ctx, turn1))

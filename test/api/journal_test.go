@@ -16,6 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -31,10 +33,10 @@ func loadLog(ctx context.Context, t *testing.T, c client.Client, run *v1alpha1.M
 func TestJournalRoundTrip(t *testing.T) {
 	t.Parallel()
 	hard := strings.Repeat("\"quoted\\ \x01\x1f <&> 漢字 \u2028\n", toolapi.MaxOutputBytes/30)
-	biggest := turn(1, strings.Repeat("c", 64<<10))
+	biggest := turnAt(1, strings.Repeat("c", 64<<10))
 	for i := range 8 {
-		id := motorloop.CallID(1, 1, i)
-		biggest.Calls = append(biggest.Calls, motorloop.Call{
+		id := turn.CallID(1, 1, i)
+		biggest.Calls = append(biggest.Calls, turn.Call{
 			ID: id, ModelID: strings.Repeat("m", 256-len(id)) + id, Tool: strings.Repeat("t", 64), Arguments: strings.Repeat("\\\"", 8<<10),
 		})
 		biggest.Results = append(biggest.Results, &toolapi.Result{
@@ -42,9 +44,9 @@ func TestJournalRoundTrip(t *testing.T) {
 			KeptFile: strings.Repeat("k", 256),
 		})
 	}
-	tests := map[string]*motorloop.Turn{
-		"closing text": turn(1, "done"),
-		"two calls":    turn(1, "let me see", `bash:{"command":"ls"}`, "read:no JSON"),
+	tests := map[string]*turn.Turn{
+		"closing text": turnAt(1, "done"),
+		"two calls":    turnAt(1, "let me see", `bash:{"command":"ls"}`, "read:no JSON"),
 		"the largest":  biggest,
 	}
 	for name, want := range tests {
@@ -66,7 +68,7 @@ func TestJournalRoundTrip(t *testing.T) {
 			must(t, l.Settle(ctx, want))
 
 			got := loadLog(ctx, t, manager, run, claim1)
-			if diff := cmp.Diff([]*motorloop.Turn{want}, got.Turns()); diff != "" {
+			if diff := cmp.Diff([]*turn.Turn{want}, got.Turns()); diff != "" {
 				t.Errorf("turn after a round trip (-want +got):\n%.2000s", diff)
 			}
 			if diff := cmp.Diff(l.Sandbox(), got.Sandbox()); diff != "" {
@@ -91,13 +93,13 @@ func TestJournalEnd(t *testing.T) {
 	ctx := testContext(t)
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	l := loadLog(ctx, t, manager, run, claim1)
-	must(t, l.Append(ctx, turn(1, "", "bash:{}")))
+	must(t, l.Append(ctx, turnAt(1, "", "bash:{}")))
 	if l.Ended() {
 		t.Error("the attempt has ended before its end")
 	}
-	f := &motorloop.Failure{Category: motorloop.ToolFailure, Reason: "Why", Message: strings.Repeat("ü", 5000), Retryable: true}
-	extra := motorloop.Outcome{
-		Partial: strings.Repeat("ä", 50_000), Hint: strings.Repeat("ö", 1000), Usage: motorloop.Usage{PromptTokens: 5, CompletionTokens: 2}, ModelDuration: time.Second,
+	f := &outcome.Failure{Category: outcome.ToolFailure, Reason: "Why", Message: strings.Repeat("ü", 5000), Retryable: true}
+	extra := outcome.Outcome{
+		Partial: strings.Repeat("ä", 50_000), Hint: strings.Repeat("ö", 1000), Usage: turn.Usage{PromptTokens: 5, CompletionTokens: 2}, ModelDuration: time.Second,
 	}
 	must(t, l.End(ctx, f, extra))
 	got := loadLog(ctx, t, manager, run, claim1)
@@ -121,15 +123,15 @@ func TestJournalEnd(t *testing.T) {
 
 func TestJournalAppend(t *testing.T) {
 	t.Parallel()
-	first := turn(1, "", "bash:{}")
+	first := turnAt(1, "", "bash:{}")
 	claim2 := journal.Claim{Epoch: 2, Worker: "worker-1"}
 	tests := map[string]struct {
 		claim journal.Claim
-		turn  *motorloop.Turn
+		turn  *turn.Turn
 		want  error
 	}{
 		"again by the same claim":                  {claim2, first, nil},
-		"another request of the same claim":        {claim2, turn(1, "other", "read:{}"), journal.ErrMovedOn},
+		"another request of the same claim":        {claim2, turnAt(1, "other", "read:{}"), journal.ErrMovedOn},
 		"the same request of a later epoch":        {journal.Claim{Epoch: 3, Worker: "worker-1"}, first, journal.ErrMovedOn},
 		"the same request of an earlier epoch":     {journal.Claim{Epoch: 1, Worker: "worker-1"}, first, motorloop.ErrStale},
 		"the same request of another worker's":     {journal.Claim{Epoch: 2, Worker: "worker-2"}, first, journal.ErrMovedOn},
@@ -147,7 +149,7 @@ func TestJournalAppend(t *testing.T) {
 				t.Fatalf("got %v, want %v", err, tt.want)
 			}
 			if tt.want == nil {
-				tt.turn = turn(1, "", "bash:{}")
+				tt.turn = turnAt(1, "", "bash:{}")
 				tt.turn.Results[0] = okResult("x", 1)
 				must(t, loser.Settle(ctx, tt.turn))
 			}
@@ -201,7 +203,7 @@ func TestJournalSurvivesLostAnswers(t *testing.T) {
 			run := createRun(ctx, t, newNamespace(ctx, t))
 			lose := 1
 			l := loadLog(ctx, t, lossy(t, committed, &lose), run, claim1)
-			turn1 := turn(1, "said", "bash:{}")
+			turn1 := turnAt(1, "said", "bash:{}")
 			must(t, l.Append(ctx, turn1))
 			if lose != 0 || len(l.Steps()) != 1 || l.Steps()[0].UID == "" {
 				t.Errorf("%d answers were not lost, the steps are %+v", lose, l.Steps())
@@ -209,7 +211,7 @@ func TestJournalSurvivesLostAnswers(t *testing.T) {
 			lose = 1
 			turn1.Results[0] = okResult("out", 5)
 			must(t, l.Settle(ctx, turn1))
-			must(t, l.Append(ctx, turn(2, "", "read:{}")))
+			must(t, l.Append(ctx, turnAt(2, "", "read:{}")))
 			got := loadLog(ctx, t, manager, run, claim1).Steps()
 			if len(got) != 2 || got[0].Status.OK != "1/1" {
 				t.Errorf("the journal is %+v", got)
@@ -225,7 +227,7 @@ func TestJournalGivesUp(t *testing.T) {
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	lose := 100
 	l := loadLog(ctx, t, lossy(t, false, &lose), run, claim1)
-	turn1 := turn(1, "said", "bash:{}")
+	turn1 := turnAt(1, "said", "bash:{}")
 	if err := l.Append(ctx, turn1); err == nil || len(l.Steps()) != 0 || l.Writes() != 0 {
 		t.Fatalf("append gave %v, %d steps and %d writes", err, len(l.Steps()), l.Writes())
 	}
@@ -250,21 +252,21 @@ func TestJournalOfAnEarlierRunOfThatName(t *testing.T) {
 	must(t, admin.Delete(ctx, old))
 	run := createRun(ctx, t, ns)
 	l := loadLog(ctx, t, manager, run, claim1)
-	must(t, straggler.Append(ctx, turn(1, "", "bash:{}")))
+	must(t, straggler.Append(ctx, turnAt(1, "", "bash:{}")))
 	if _, err := journal.Load(ctx, manager, manager, run, 1, claim1, time.Now); !errors.Is(err, journal.ErrNotYetGone) {
 		t.Fatalf("load gives %v, want ErrNotYetGone", err)
 	}
-	if err := l.Append(ctx, turn(1, "", "bash:{}")); !errors.Is(err, journal.ErrNotYetGone) {
+	if err := l.Append(ctx, turnAt(1, "", "bash:{}")); !errors.Is(err, journal.ErrNotYetGone) {
 		t.Fatalf("got %v, want ErrNotYetGone", err)
 	}
 	must(t, admin.DeleteAllOf(ctx, &v1alpha1.MotorStep{}, client.InNamespace(ns)))
-	must(t, l.Append(ctx, turn(1, "", "bash:{}")))
+	must(t, l.Append(ctx, turnAt(1, "", "bash:{}")))
 }
 
-func wantInternalError(t *testing.T, err error, parts ...string) *motorloop.Failure {
+func wantInternalError(t *testing.T, err error, parts ...string) *outcome.Failure {
 	t.Helper()
-	f, ok := errors.AsType[*motorloop.Failure](err)
-	if !ok || f.Category != motorloop.InfraFailure || f.Reason != v1alpha1.ReasonInternalError {
+	f, ok := errors.AsType[*outcome.Failure](err)
+	if !ok || f.Category != outcome.InfraFailure || f.Reason != v1alpha1.ReasonInternalError {
 		t.Fatalf("got %v", err)
 	}
 	for _, p := range parts {
@@ -280,15 +282,15 @@ func TestJournalStepThatIsNotTaken(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	l := loadLog(ctx, t, manager, createRun(ctx, t, newNamespace(ctx, t)), claim1)
-	long := turn(1, "", "bash:{}")
+	long := turnAt(1, "", "bash:{}")
 	long.PromptDigest = strings.Repeat("x", 1000)
 	wantInternalError(t, l.Append(ctx, long), "run-a01-s0001", "promptDigest")
-	turn1 := turn(1, "", "bash:{}")
+	turn1 := turnAt(1, "", "bash:{}")
 	must(t, l.Append(ctx, turn1))
 	turn1.Results[0] = okResult("", 1)
 	turn1.Results[0].OutputFile = strings.Repeat("x", 2000)
 	f := wantInternalError(t, l.Settle(ctx, turn1), "run-a01-s0001", "outputFile")
-	must(t, l.End(ctx, f, motorloop.Outcome{}))
+	must(t, l.End(ctx, f, outcome.Outcome{}))
 }
 
 func TestJournalWithAGapIsRefused(t *testing.T) {
@@ -297,15 +299,15 @@ func TestJournalWithAGapIsRefused(t *testing.T) {
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	l := loadLog(ctx, t, manager, run, claim1)
 	for i := range int32(3) {
-		must(t, l.Append(ctx, turn(i+1, "", "bash:{}")))
+		must(t, l.Append(ctx, turnAt(i+1, "", "bash:{}")))
 	}
-	if err := l.Append(ctx, turn(5, "", "bash:{}")); err == nil {
+	if err := l.Append(ctx, turnAt(5, "", "bash:{}")); err == nil {
 		t.Error("step 5 was appended after step 3")
 	}
 	must(t, admin.Delete(ctx, &l.Steps()[1]))
 	gap, err := journal.Load(ctx, manager, manager, run, 1, claim1, time.Now)
 	f := wantInternalError(t, err, "run-a01-s0002", "deleted")
-	must(t, gap.End(ctx, f, motorloop.Outcome{}))
+	must(t, gap.End(ctx, f, outcome.Outcome{}))
 	got := loadLog(ctx, t, manager, run, claim1)
 	if last := got.Steps()[2]; !got.Ended() || last.Name != "run-a01-s0004" || last.Spec.Outcome == nil {
 		t.Errorf("ended %t with %s", got.Ended(), last.Name)

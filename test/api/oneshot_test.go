@@ -11,7 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -29,9 +29,9 @@ func oneshot(language, source string, timeoutMs int32) func(*v1alpha1.MotorRun) 
 func (r *rig) ran(res *toolapi.Result) {
 	r.t.Helper()
 	attempts := r.run().Status.Attempts
-	id := motorloop.CallID(attempts[len(attempts)-1].Index, 1, 0)
-	r.said(&motorloop.Turn{
-		Index: 1, Calls: []motorloop.Call{{ID: id, ModelID: id, Tool: toolapi.ToolOneshot, Arguments: `{"language":"javascript","source":"1","timeoutMs":5000}`}},
+	id := turn.CallID(attempts[len(attempts)-1].Index, 1, 0)
+	r.said(&turn.Turn{
+		Index: 1, Calls: []turn.Call{{ID: id, ModelID: id, Tool: toolapi.ToolOneshot, Arguments: `{"language":"javascript","source":"1","timeoutMs":5000}`}},
 		Results: []*toolapi.Result{res},
 	})
 }

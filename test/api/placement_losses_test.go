@@ -134,7 +134,7 @@ func (f *fleet) step(run *v1alpha1.MotorRun) {
 		return
 	}
 	l.UseSandbox(v1alpha1.StepSandbox{PodUID: run.Status.Sandbox.PodUID, ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 40})
-	must(f.t, l.Append(f.ctx, turn(1, "", `bash:{"command":"true"}`)))
+	must(f.t, l.Append(f.ctx, turnAt(1, "", `bash:{"command":"true"}`)))
 }
 
 // Workers that give their runs back in order, or go with their Pods, are no reason to suspect anybody. Nor are those of runs that wait.
@@ -307,7 +307,7 @@ func suspected(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", `bash:{"command":"true"}`))
+	r.said(turnAt(1, "", `bash:{"command":"true"}`))
 	r.crash()
 	r.crash()
 	if st := r.run().Status; !runpolicy.AwaitsTrial(&st) || st.Execution.Worker != "replica-3" || st.Execution.Epoch != 3 {

@@ -54,7 +54,7 @@ func TestFinishedRunIsDeletedInTime(t *testing.T) {
 			must(t, admin.Create(r.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, v1alpha1.CortexName), Spec: v1alpha1.MotorCortexSpec{Retention: tt.retention}}))
 			r.ready()
 			if tt.succeeds {
-				r.said(turn(1, "done"))
+				r.said(turnAt(1, "done"))
 			} else {
 				r.patchSpec(`{"cancel":true}`)
 			}
@@ -221,7 +221,7 @@ func TestNewestRunsAreKept(t *testing.T) {
 	// The rig's own run succeeds, of which none are kept.
 	r.key.Name = "run"
 	r.ready()
-	r.said(turn(1, "done"))
+	r.said(turnAt(1, "done"))
 	r.once()
 	r.once()
 	if !r.isGone() {
@@ -303,7 +303,7 @@ func TestRetentionIsWatched(t *testing.T) {
 func TestWhatIsMadeForARunGoesWithIt(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", `bash:{"command":"ls"}`))
+	r.said(turnAt(1, "", `bash:{"command":"ls"}`))
 	r.step()
 	run := r.run()
 	if len(run.Finalizers) > 0 {

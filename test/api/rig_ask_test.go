@@ -8,13 +8,13 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // newAsk is what the engine records when a person is asked about an execution of a call of the last turn.
-func newAsk(l *journal.Log, run *v1alpha1.MotorRun, kind v1alpha1.InputKind, c motorloop.Call, execution string, now time.Time) motorloop.Ask {
+func newAsk(l *journal.Log, run *v1alpha1.MotorRun, kind v1alpha1.InputKind, c turn.Call, execution string, now time.Time) turn.Ask {
 	call := v1alpha1.ToolCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}
 	a := runpolicy.NewAsk(run, l.AllSteps(), kind, &call, execution, now)
 	return journal.AskOf(&a)
@@ -32,12 +32,12 @@ func (r *rig) asks(kind v1alpha1.InputKind, call int) {
 }
 
 // closed has the loop put the response to the open ask to use, and gives its call a result, if there is one.
-func (r *rig) closed(outcome motorloop.AskOutcome, by string, res *toolapi.Result) {
+func (r *rig) closed(outcome turn.AskOutcome, by string, res *toolapi.Result) {
 	r.t.Helper()
 	l := r.log()
 	turns := l.Turns()
 	last := turns[len(turns)-1]
-	i := slices.IndexFunc(last.Asks, func(a motorloop.Ask) bool { return a.Outcome == "" })
+	i := slices.IndexFunc(last.Asks, func(a turn.Ask) bool { return a.Outcome == "" })
 	if i < 0 {
 		r.t.Fatalf("nothing is asked: %+v", last.Asks)
 	}

@@ -22,7 +22,8 @@ import (
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -220,14 +221,14 @@ func (r *rig) log() *journal.Log {
 }
 
 // said appends a turn to the journal and settles what it has results for.
-func (r *rig) said(turn *motorloop.Turn) {
+func (r *rig) said(step *turn.Turn) {
 	r.t.Helper()
 	l := r.log()
-	results := slices.Clone(turn.Results)
-	must(r.t, l.Append(r.ctx, turn))
-	turn.Results = results
+	results := slices.Clone(step.Results)
+	must(r.t, l.Append(r.ctx, step))
+	step.Results = results
 	if len(results) > 0 {
-		must(r.t, l.Settle(r.ctx, turn))
+		must(r.t, l.Settle(r.ctx, step))
 	}
 	if l.Ended() {
 		must(r.t, l.Close(r.ctx, journal.Closing{}))
@@ -237,7 +238,7 @@ func (r *rig) said(turn *motorloop.Turn) {
 // asked has the model ask, and gives the id of the question.
 func (r *rig) asked(index int32, arguments string) string {
 	r.t.Helper()
-	r.said(turn(index, "", "ask_user:"+arguments))
+	r.said(turnAt(index, "", "ask_user:"+arguments))
 	r.asks(v1alpha1.InputQuestion, 0)
 	r.step()
 	p := r.run().Status.Pending()
@@ -252,15 +253,15 @@ func (r *rig) used(answer string) {
 	r.t.Helper()
 	res := okResult(answer, 0)
 	res.Provenance = "User"
-	r.closed(motorloop.AskAnswered, "", res)
+	r.closed(turn.AskAnswered, "", res)
 }
 
 // failed has the loop end the attempt for a reason that another attempt may overcome.
-func (r *rig) failed(reason string, out ...motorloop.Outcome) {
+func (r *rig) failed(reason string, out ...outcome.Outcome) {
 	r.t.Helper()
-	out = append(out, motorloop.Outcome{})
+	out = append(out, outcome.Outcome{})
 	l := r.log()
-	must(r.t, l.End(r.ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: reason, Message: "It failed.", Retryable: true}, out[0]))
+	must(r.t, l.End(r.ctx, &outcome.Failure{Category: outcome.ToolFailure, Reason: reason, Message: "It failed.", Retryable: true}, out[0]))
 	must(r.t, l.Close(r.ctx, journal.Closing{}))
 }
 

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -38,7 +38,7 @@ func (r *rig) asksApproval(call int) *v1alpha1.PendingInput {
 }
 
 // decided has the loop find out what became of the last request, and gives the call a result.
-func (r *rig) decided(outcome motorloop.AskOutcome, by string, res *toolapi.Result) {
+func (r *rig) decided(outcome turn.AskOutcome, by string, res *toolapi.Result) {
 	r.t.Helper()
 	r.closed(outcome, by, res)
 	r.step()
@@ -52,7 +52,7 @@ func (r *rig) decides(p *v1alpha1.PendingInput, d v1alpha1.Decision) {
 func TestApprovalIsAskedAndUsed(t *testing.T) {
 	r := newRig(t, needsApproval)
 	r.ready()
-	r.said(turn(1, "", "bash:"+gitPush, `ask_user:{"question":"Which?"}`))
+	r.said(turnAt(1, "", "bash:"+gitPush, `ask_user:{"question":"Which?"}`))
 	r.step()
 	// The loop has not asked yet: it may have a result for the call by itself.
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")
@@ -84,7 +84,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 		t.Errorf("shown is %+v", p)
 	}
 	r.now = r.now.Add(100 * time.Second)
-	r.closed(motorloop.AskApproved, "anna@example.org", okResult("pushed", 2000))
+	r.closed(turn.AskApproved, "anna@example.org", okResult("pushed", 2000))
 	r.asks(v1alpha1.InputQuestion, 1)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "ResponsesValid True AllAsked")
@@ -98,7 +98,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	respond(r.ctx, t, r.run(), r.run().Status.Pending().ID, "this")
 	r.step()
 	r.used("this")
-	r.said(turn(2, "done"))
+	r.said(turnAt(2, "done"))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	if s := run.Status.Result.Stats; s.WaitingMilliseconds < 200_000 || s.ToolMilliseconds != 2000 {
@@ -110,13 +110,13 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 func TestApprovalExpires(t *testing.T) {
 	r := newRig(t, needsApproval, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 60 })
 	r.ready()
-	r.said(turn(1, "", "bash:"+gitPush, "bash:"+gitPush))
+	r.said(turnAt(1, "", "bash:"+gitPush, "bash:"+gitPush))
 	p := r.asksApproval(0)
 	r.now = p.ExpirationTime.Add(time.Second)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Finished False Running")
 	r.now = r.now.Add(30 * time.Second)
-	r.decided(motorloop.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
+	r.decided(turn.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "Finished False Running")
 	if diff := cmp.Diff([]string{"Normal ApprovalRequested", "Warning Expired"}, r.events[5:]); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -135,7 +135,7 @@ func TestApprovalExpires(t *testing.T) {
 func TestApprovalOfSomethingElse(t *testing.T) {
 	r := newRig(t, needsApproval)
 	r.ready()
-	r.said(turn(1, "", "bash:"+gitPush))
+	r.said(turnAt(1, "", "bash:"+gitPush))
 	step := r.log().Steps()[0]
 	must(t, add(r.ctx, admin, r.run(), "responses", decision(calls.AskID(&step, v1alpha1.InputApproval, "a1-s1-c0"), v1alpha1.DecisionApproveOnce, otherDigest)))
 	r.step()
@@ -151,7 +151,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 func TestApprovalWhileSuspended(t *testing.T) {
 	r := newRig(t, needsApproval)
 	r.ready()
-	r.said(turn(1, "", "bash:"+gitPush))
+	r.said(turnAt(1, "", "bash:"+gitPush))
 	p := r.asksApproval(0)
 	r.patchSpec(`{"suspend":true}`)
 	r.step()
@@ -163,7 +163,7 @@ func TestApprovalWhileSuspended(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Finished False Running", "Suspended False Resumed")
 	r.now = r.now.Add(time.Second)
-	r.decided(motorloop.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
+	r.decided(turn.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
 	r.want(v1alpha1.PhaseRunning, "Finished False Running")
 	if st := r.run().Status; st.Paused.DurationSeconds != 0 {
 		t.Errorf("the time of a person was counted twice: %+v", st.Paused)
@@ -180,7 +180,7 @@ func TestApprovalWhileSuspended(t *testing.T) {
 func TestSandboxLostWhileApprovalIsOpen(t *testing.T) {
 	r := newRig(t, needsApproval)
 	r.ready()
-	r.said(turn(1, "", "bash:"+gitPush, "bash:{}"))
+	r.said(turnAt(1, "", "bash:"+gitPush, "bash:{}"))
 	r.asksApproval(0)
 	must(t, admin.Delete(r.ctx, r.pod()))
 	r.settle()

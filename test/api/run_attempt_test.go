@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -29,9 +30,9 @@ func attempts(n int32) func(*v1alpha1.MotorRun) {
 func TestRetry(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", "bash:{}"))
+	r.said(turnAt(1, "", "bash:{}"))
 	r.step()
-	r.failed("RepeatedToolFailure", motorloop.Outcome{Hint: "Use port 8080.", Usage: motorloop.Usage{PromptTokens: 10}, ModelDuration: time.Second})
+	r.failed("RepeatedToolFailure", outcome.Outcome{Hint: "Use port 8080.", Usage: turn.Usage{PromptTokens: 10}, ModelDuration: time.Second})
 	failedAt := metav1.NewTime(r.now.Truncate(time.Second))
 	res := r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed", "SandboxReady True SandboxReady", "Finished False Running", "Stalled ",
@@ -85,7 +86,7 @@ func TestRetry(t *testing.T) {
 func TestRetryIsToldOfWholeSteps(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	wrote, tested := turn(1, "", `write:{"content":"`+strings.Repeat("x", 1000)+`","path":"parser/clock.go"}`), turn(2, "", `bash:{"command":"go test ./..."}`)
+	wrote, tested := turnAt(1, "", `write:{"content":"`+strings.Repeat("x", 1000)+`","path":"parser/clock.go"}`), turnAt(2, "", `bash:{"command":"go test ./..."}`)
 	wrote.Results[0] = okResult("written", 1)
 	tested.Results[0] = &toolapi.Result{
 		OK: true, Provenance: toolapi.ProvenanceInternal, Output: strings.Repeat("ok\n", 1000) + "FAIL: clock_test.go:41: want 11 got 23\nexit status 1",
@@ -180,7 +181,7 @@ func TestRetryWindowExpires(t *testing.T) {
 func TestLastAttemptEndsTheRun(t *testing.T) {
 	r := newRig(t, attempts(2))
 	r.ready()
-	r.failed("First", motorloop.Outcome{Partial: "half"})
+	r.failed("First", outcome.Outcome{Partial: "half"})
 	r.step()
 	r.retry(1, "")
 	r.retry(2, "once more")
@@ -198,8 +199,8 @@ func TestLastAttemptEndsTheRun(t *testing.T) {
 func TestOnlyAttemptEndsTheRun(t *testing.T) {
 	r := newRig(t, attempts(1))
 	r.ready()
-	must(t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.BudgetExhausted, Reason: "MaxIterations", Message: "All used.", Retryable: true},
-		motorloop.Outcome{Partial: "half of it"}))
+	must(t, r.log().End(r.ctx, &outcome.Failure{Category: outcome.BudgetExhausted, Reason: "MaxIterations", Message: "All used.", Retryable: true},
+		outcome.Outcome{Partial: "half of it"}))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "MaxIterations")
 	if run.Status.Result.Partial != "half of it" || run.Status.Result.Summary != "All used." {
@@ -213,7 +214,7 @@ func TestOnlyAttemptEndsTheRun(t *testing.T) {
 func TestBudgetOfAnAttempt(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	must(t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.BudgetExhausted, Reason: "MaxIterations", Message: "All used."}, motorloop.Outcome{}))
+	must(t, r.log().End(r.ctx, &outcome.Failure{Category: outcome.BudgetExhausted, Reason: "MaxIterations", Message: "All used."}, outcome.Outcome{}))
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True BudgetExhausted")
 }
@@ -324,8 +325,8 @@ func TestStatusOfManyAttemptsIsBounded(t *testing.T) {
 			size()
 			continue
 		}
-		must(t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: "Why", Message: hard[:4000], Retryable: true},
-			motorloop.Outcome{Hint: strings.Repeat("<", 1024), Partial: hard}))
+		must(t, r.log().End(r.ctx, &outcome.Failure{Category: outcome.ToolFailure, Reason: "Why", Message: hard[:4000], Retryable: true},
+			outcome.Outcome{Hint: strings.Repeat("<", 1024), Partial: hard}))
 		r.settle()
 		size()
 		if attempt == 10 {

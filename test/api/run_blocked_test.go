@@ -74,7 +74,7 @@ func TestMissingModelConfiguration(t *testing.T) {
 func TestStepsWithoutARunAreInTheWay(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", "bash:{}"))
+	r.said(turnAt(1, "", "bash:{}"))
 	former := r.run()
 	must(t, admin.Delete(r.ctx, former, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	must(t, admin.Delete(r.ctx, r.podNamed("run-motor-sandbox")))

@@ -13,7 +13,7 @@ import (
 // asksFor has the model ask for a domain, and gives the id of the question.
 func (r *rig) asksFor(index int32, domain string) string {
 	r.t.Helper()
-	r.said(turn(index, "", "request_domain:{\"domain\":\""+domain+"\",\"reason\":\"the data is there\"}"))
+	r.said(turnAt(index, "", "request_domain:{\"domain\":\""+domain+"\",\"reason\":\"the data is there\"}"))
 	told := len(r.events)
 	r.settle()
 	if slices.Contains(r.events[told:], "Normal Answered") {
@@ -66,7 +66,7 @@ func TestDomainAllowedForTheRun(t *testing.T) {
 		t.Error("a domain more counts as a loss of isolation")
 	}
 	r.used("AllowRun")
-	r.said(turn(2, "", `bash:{"command":"true"}`))
+	r.said(turnAt(2, "", `bash:{"command":"true"}`))
 	r.settle()
 	r.wantDomains("example.org example.net")
 }
@@ -79,7 +79,7 @@ func TestDomainAllowedOnce(t *testing.T) {
 	r.settle()
 	r.wantDomains("example.org example.net")
 	r.used("AllowOnce")
-	next := turn(2, "", `bash:{"command":"true"}`)
+	next := turnAt(2, "", `bash:{"command":"true"}`)
 	r.said(next)
 	r.settle()
 	r.wantDomains("example.org example.net")
@@ -119,7 +119,7 @@ func TestFirstDomainOfARun(t *testing.T) {
 		t.Fatal("no NetworkPolicy")
 	}
 	r.used("AllowOnce")
-	next := turn(2, "", `bash:{"command":"true"}`)
+	next := turnAt(2, "", `bash:{"command":"true"}`)
 	next.Results[0] = okResult("", 1)
 	r.said(next)
 	r.settle()

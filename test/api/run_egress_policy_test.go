@@ -26,7 +26,7 @@ func (r *rig) proved(index int32) {
 		PodUID: string(r.pod().UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMilliseconds: 40,
 		ProofTime: new(runpolicy.ProvedAt(r.run(), r.now)),
 	})
-	next := turn(index, "", `bash:{"command":"true"}`)
+	next := turnAt(index, "", `bash:{"command":"true"}`)
 	must(r.t, l.Append(r.ctx, next))
 	next.Results[0] = okResult("", 1)
 	must(r.t, l.Settle(r.ctx, next))

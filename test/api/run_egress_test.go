@@ -92,7 +92,7 @@ func TestEgressPath(t *testing.T) {
 	}
 
 	// The grant goes with the run.
-	r.said(turn(1, "Done."))
+	r.said(turnAt(1, "Done."))
 	r.step()
 	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	r.want(v1alpha1.PhaseCompleted, "EgressReady False RunEnded")
@@ -363,7 +363,7 @@ func TestSweep(t *testing.T) {
 	}
 	// A run that ended while nobody looked.
 	secret, _ := r.grantOf()
-	r.said(turn(1, "Done."))
+	r.said(turnAt(1, "Done."))
 	r.step()
 	secret.ResourceVersion, secret.UID = "", ""
 	must(t, manager.Create(r.ctx, secret))

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -136,7 +136,7 @@ func TestCancelInEachPhase(t *testing.T) {
 		},
 		"while starting": func(r *rig) { r.step() },
 		"while running":  func(r *rig) { r.ready() },
-		"in a tool call": func(r *rig) { r.ready(); r.said(turn(1, "", "bash:{}")); r.step() },
+		"in a tool call": func(r *rig) { r.ready(); r.said(turnAt(1, "", "bash:{}")); r.step() },
 		"while awaiting": func(r *rig) { r.ready(); r.asked(1, `{"question":"Which?"}`) },
 		"after an answer": func(r *rig) {
 			r.ready()
@@ -182,10 +182,10 @@ func TestRunsOwnTimeIsUp(t *testing.T) {
 func TestLoopFails(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	failure := &motorloop.Failure{
-		Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "After 10s the sandbox still reached the API server.",
+	failure := &outcome.Failure{
+		Category: outcome.InfraFailure, Reason: outcome.ReasonIsolationUnverified, Message: "After 10s the sandbox still reached the API server.",
 	}
-	must(t, r.log().End(r.ctx, failure, motorloop.Outcome{}))
+	must(t, r.log().End(r.ctx, failure, outcome.Outcome{}))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "IsolationUnverified")
 	if run.Status.Message != failure.Message || run.Status.Result.Summary != failure.Message {
@@ -198,7 +198,7 @@ func TestLoopFailsBeforeIsolationWasVerified(t *testing.T) {
 	r.ready()
 	l := r.log()
 	l.UseSandbox(v1alpha1.StepSandbox{})
-	must(t, l.End(r.ctx, &motorloop.Failure{Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "It reached."}, motorloop.Outcome{}))
+	must(t, l.End(r.ctx, &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonIsolationUnverified, Message: "It reached."}, outcome.Outcome{}))
 	r.step()
 	r.want(v1alpha1.PhaseFailed, "IsolationVerified False Reachable")
 	r.wantEnd(v1alpha1.PhaseFailed, "IsolationUnverified")
@@ -208,7 +208,7 @@ func TestLoopFailsBeforeIsolationWasVerified(t *testing.T) {
 func TestFinishedRunNeverChanges(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "done"))
+	r.said(turnAt(1, "done"))
 	r.step()
 	before := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	events := len(r.events)

@@ -101,7 +101,7 @@ func TestCacheWithoutThePodFindsItsOwn(t *testing.T) {
 func TestCacheWithoutTheLastStepDoesNotDecide(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "done"))
+	r.said(turnAt(1, "done"))
 	r.lag(isStep)
 	r.patchSpec(`{"cancel":true}`)
 	r.step()

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/chaos"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // The walls in front of the first address of a node stand, and those in front of its second one do not: nothing is run in the sandbox.
@@ -31,7 +31,7 @@ func TestEveryAddressOfTheNodeIsTried(t *testing.T) {
 		return len(a) > 0 && (a[0].Failure != nil || a[0].Iterations > 1)
 	})
 	f := r.status().Attempts[0].Failure
-	if f == nil || f.Reason != motorloop.ReasonIsolationUnverified || !strings.Contains(f.Message, "the node's kubelet, address 2") {
+	if f == nil || f.Reason != outcome.ReasonIsolationUnverified || !strings.Contains(f.Message, "the node's kubelet, address 2") {
 		t.Errorf("the attempt failed with %+v", f)
 	}
 	if _, err := os.Stat(filepath.Join(r.workspace, "effects")); err == nil {

@@ -34,7 +34,7 @@ func TestSandboxLostInTheMiddleOfACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: onUnknown} })
 			r.ready()
-			r.said(turn(1, "", `bash:{"command":"pay"}`))
+			r.said(turnAt(1, "", `bash:{"command":"pay"}`))
 			r.step()
 			must(t, admin.Delete(r.ctx, r.pod()))
 			r.settle()
@@ -183,7 +183,7 @@ func TestPodsOfAllAttemptsGo(t *testing.T) {
 func TestAttemptThatSucceededAfterAll(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", `bash:{"command":"pay"}`))
+	r.said(turnAt(1, "", `bash:{"command":"pay"}`))
 	must(t, admin.Delete(r.ctx, r.pod()))
 	r.settle()
 	r.wantAttempts("First SandboxLost")
@@ -193,7 +193,7 @@ func TestAttemptThatSucceededAfterAll(t *testing.T) {
 	must(t, l.Settle(r.ctx, last))
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput)
-	must(t, r.log().Append(r.ctx, turn(2, "done")))
+	must(t, r.log().Append(r.ctx, turnAt(2, "done")))
 	r.step()
 	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	r.wantAttempts("First")

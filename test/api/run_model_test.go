@@ -22,7 +22,7 @@ func (r *rig) away(reason string, mustAct bool) {
 func TestRunWaitsForItsModel(t *testing.T) {
 	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.ActiveDeadlineSeconds = 60 })
 	r.ready()
-	r.said(turn(1, "", "bash:{}"))
+	r.said(turnAt(1, "", "bash:{}"))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ModelAvailable ")
 	r.away(v1alpha1.ReasonModelUnavailable, false)
@@ -37,7 +37,7 @@ func TestRunWaitsForItsModel(t *testing.T) {
 	r.now = r.now.Add(59 * time.Minute)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ModelAvailable False ModelUnauthorized", "Finished False Running")
-	r.said(turn(2, "", "bash:{}"))
+	r.said(turnAt(2, "", "bash:{}"))
 	r.now = time.Now()
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ModelAvailable True ModelAnswers", "Stalled ", "Finished False Running")

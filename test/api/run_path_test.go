@@ -45,7 +45,7 @@ func TestRunHappyPath(t *testing.T) {
 		t.Errorf("status.sandbox (-want +got):\n%s", diff)
 	}
 
-	first := turn(1, "let me look", `bash:{"command":"ls"}`, `read:{"path":"x"}`)
+	first := turnAt(1, "let me look", `bash:{"command":"ls"}`, `read:{"path":"x"}`)
 	first.Results[0] = okResult("a b c", 120)
 	r.said(first)
 	r.step()
@@ -62,7 +62,7 @@ func TestRunHappyPath(t *testing.T) {
 	r.step()
 
 	r.now = r.now.Add(9 * time.Second)
-	r.said(turn(2, "There are three words."))
+	r.said(turnAt(2, "There are three words."))
 	r.step()
 	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	want := v1alpha1.RunResult{OK: true, Summary: "There are three words.", Stats: v1alpha1.RunStats{
@@ -148,7 +148,7 @@ func TestEpochNeverStaysBelowTheJournals(t *testing.T) {
 	r.ready()
 	l, err := journal.Load(r.ctx, manager, manager, r.run(), 1, journal.Claim{Epoch: 7, Worker: "replica-9"}, func() time.Time { return r.now })
 	must(t, err)
-	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
+	must(t, l.Append(r.ctx, turnAt(1, "", "bash:{}")))
 	r.step()
 	if st := r.run().Status; st.Execution.Epoch <= 7 || st.Execution.Worker != "replica-1" {
 		t.Errorf("worker %s, epoch %d: want one above the journal's 7", st.Execution.Worker, st.Execution.Epoch)

@@ -56,7 +56,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if p := r.run().Status.Pending(); p != nil {
 		t.Errorf("still pending: %+v", p)
 	}
-	r.said(turn(2, "It is b."))
+	r.said(turnAt(2, "It is b."))
 	r.step()
 	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	if w := run.Status.Result.Stats.WaitingMilliseconds; w != 250_000 {
@@ -115,7 +115,7 @@ func TestAnswerOnTimeIsNotTooLate(t *testing.T) {
 func TestQuestionAfterLongCalls(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", `ask_user:{"question":"Which?"}`, "bash:{}"))
+	r.said(turnAt(1, "", `ask_user:{"question":"Which?"}`, "bash:{}"))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")
 	if r.run().Status.Pending() != nil {
@@ -136,7 +136,7 @@ func TestQuestionAfterLongCalls(t *testing.T) {
 func TestTwoQuestionsInOneTurn(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", `ask_user:{"question":"First?"}`, `ask_user:{"question":"Second?"}`))
+	r.said(turnAt(1, "", `ask_user:{"question":"First?"}`, `ask_user:{"question":"Second?"}`))
 	r.asks(v1alpha1.InputQuestion, 0)
 	r.step()
 	first := r.run().Status.Pending()
@@ -168,7 +168,7 @@ func TestStatusIsBounded(t *testing.T) {
 		calls = append(calls, strings.Repeat("t", 64)+":{}")
 	}
 	calls = append(calls, "ask_user:"+string(question))
-	many := turn(1, "", calls...)
+	many := turnAt(1, "", calls...)
 	many.Model = strings.Repeat("漢", 85)
 	for i := range 7 {
 		many.Results[i] = okResult(hard(10_000), 1)
@@ -193,7 +193,7 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	wantSize("awaiting an answer")
 	r.used("x")
-	r.said(turn(2, hard(16_000)))
+	r.said(turnAt(2, hard(16_000)))
 	r.step()
 	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	wantSize("completed")

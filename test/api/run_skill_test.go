@@ -43,7 +43,7 @@ func TestRunUsesApprovedSkill(t *testing.T) {
 		t.Errorf("the stored spec has changed:\n%s", diff)
 	}
 
-	r.said(turn(1, "Sent."))
+	r.said(turnAt(1, "Sent."))
 	r.settle()
 	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	if holders := r.holders(pin.RevisionName); len(holders) > 0 {
@@ -105,7 +105,7 @@ func TestSkillIsRevokedUnderWay(t *testing.T) {
 	if diff := cmp.Diff(pin, r.pinned()); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
-	r.said(turn(1, "Sent."))
+	r.said(turnAt(1, "Sent."))
 	r.settle()
 	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 
@@ -201,7 +201,7 @@ func TestRejectedSkillsAreTold(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	l := r.log()
-	must(t, l.Append(r.ctx, turn(1, "Done.")))
+	must(t, l.Append(r.ctx, turnAt(1, "Done.")))
 	must(t, l.Close(r.ctx, journal.Closing{Skills: &v1alpha1.SkillsResult{
 		Rejected: []v1alpha1.RejectedSkill{{Path: "skills/bad", Message: "SKILL.md: line 1"}, {Path: "skills/worse", Message: strings.Repeat("x", 512)}},
 	}}))

@@ -47,7 +47,7 @@ func TestSuspendedRunDoesNotBegin(t *testing.T) {
 func TestSuspendAndResume(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", "bash:{}"))
+	r.said(turnAt(1, "", "bash:{}"))
 	r.step()
 	uid := r.pod().UID
 	r.patchSpec(`{"suspend":true}`)
@@ -68,7 +68,7 @@ func TestSuspendAndResume(t *testing.T) {
 	if res.RequeueAfter < 590*time.Second || res.RequeueAfter > 605*time.Second || r.pod().UID != uid {
 		t.Errorf("comes back after %s", res.RequeueAfter)
 	}
-	r.said(turn(2, "done"))
+	r.said(turnAt(2, "done"))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
 	if s := run.Status.Result.Stats; s.WaitingMilliseconds < 86400_000 || s.OverheadMilliseconds > 60_000 {

@@ -11,17 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // found records that nobody saw an execution of the last turn's call end.
-func (r *rig) found(call int, execution string, policy motorloop.UnknownPolicy) {
+func (r *rig) found(call int, execution string, policy turn.UnknownPolicy) {
 	r.t.Helper()
 	l := r.log()
 	turns := l.Turns()
 	last := turns[len(turns)-1]
-	last.Unknown = append(last.Unknown, motorloop.Unknown{Execution: execution, CallID: last.Calls[call].ID, FoundAt: r.now, Policy: policy})
-	if policy == motorloop.UnknownPerson {
+	last.Unknown = append(last.Unknown, turn.Unknown{Execution: execution, CallID: last.Calls[call].ID, FoundAt: r.now, Policy: policy})
+	if policy == turn.UnknownPerson {
 		last.Asks = append(last.Asks, newAsk(l, r.run(), v1alpha1.InputOutcomeUnknown, last.Calls[call], execution, r.now))
 	}
 	must(r.t, l.Settle(r.ctx, last))
@@ -30,8 +30,8 @@ func (r *rig) found(call int, execution string, policy motorloop.UnknownPolicy) 
 func TestUnknownOutcomeIsAsked(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", `bash:{"command":"pay"}`, `ask_user:{"question":"Which?"}`))
-	r.found(0, "a1-s1-c0", motorloop.UnknownPerson)
+	r.said(turnAt(1, "", `bash:{"command":"pay"}`, `ask_user:{"question":"Which?"}`))
+	r.found(0, "a1-s1-c0", turn.UnknownPerson)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True OutcomeUnknown", "ResponsesValid True AllAsked")
 	p := r.run().Status.Pending()
@@ -49,8 +49,8 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 
 	// It happens again, and is another question.
 	r.now = r.now.Add(20 * time.Second)
-	r.closed(motorloop.AskAnswered, "", nil)
-	r.found(0, "a1-s1-c0-r1", motorloop.UnknownPerson)
+	r.closed(turn.AskAnswered, "", nil)
+	r.found(0, "a1-s1-c0-r1", turn.UnknownPerson)
 	r.step()
 	again := r.run().Status.Pending()
 	if again == nil || !strings.HasPrefix(again.ID, "a1-s1-c0-r1-") {
@@ -68,8 +68,8 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 func TestUnknownOutcomeExpires(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	r.said(turn(1, "", "bash:{}"))
-	r.found(0, "a1-s1-c0", motorloop.UnknownPerson)
+	r.said(turnAt(1, "", "bash:{}"))
+	r.found(0, "a1-s1-c0", turn.UnknownPerson)
 	r.step()
 	r.now = r.run().Status.Pending().ExpirationTime.Time
 	r.step()
@@ -77,11 +77,11 @@ func TestUnknownOutcomeExpires(t *testing.T) {
 }
 
 func TestUnknownOutcomesThatNobodyIsAskedAbout(t *testing.T) {
-	for _, policy := range []motorloop.UnknownPolicy{motorloop.UnknownModel, motorloop.UnknownRedo} {
+	for _, policy := range []turn.UnknownPolicy{turn.UnknownModel, turn.UnknownRedo} {
 		t.Run(string(policy), func(t *testing.T) {
 			r := newRig(t)
 			r.ready()
-			r.said(turn(1, "", "bash:{}"))
+			r.said(turnAt(1, "", "bash:{}"))
 			r.found(0, "a1-s1-c0", policy)
 			r.step()
 			r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")

@@ -74,7 +74,7 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 	const page = "docs/reference/reasons.md"
 	reference := read(t, page)
 	for _, of := range []struct{ dir, prefix, heading string }{
-		{"api/v1alpha1", "Condition", "### "}, {"api/v1alpha1", "CortexReady", "### "}, {"api/v1alpha1", "Reason", "#### "}, {"internal/motorloop", "Reason", "#### "},
+		{"api/v1alpha1", "Condition", "### "}, {"api/v1alpha1", "CortexReady", "### "}, {"api/v1alpha1", "Reason", "#### "}, {"internal/motorloop/outcome", "Reason", "#### "},
 	} {
 		for name, value := range constants(t, of.dir, of.prefix) {
 			if !strings.Contains(reference, "\n"+of.heading+value+"\n") {

@@ -15,6 +15,8 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/test/modelserver/script"
 	"motorcortex.dev/motorcortex/test/scripts"
@@ -26,7 +28,7 @@ type stage struct {
 	*rig
 	t     *testing.T
 	dir   string
-	turns []*motorloop.Turn
+	turns []*turn.Turn
 }
 
 func newStage(t *testing.T) *stage {
@@ -42,12 +44,12 @@ func newStage(t *testing.T) *stage {
 }
 
 // Append and Settle make it a journal that forgets nothing and never refuses.
-func (s *stage) Append(_ context.Context, t *motorloop.Turn) error {
+func (s *stage) Append(_ context.Context, t *turn.Turn) error {
 	s.turns = append(s.turns, t)
 	return nil
 }
 
-func (s *stage) Settle(context.Context, *motorloop.Turn) error { return nil }
+func (s *stage) Settle(context.Context, *turn.Turn) error { return nil }
 
 // Call runs a bash call as a sandbox does, as far as the scripts can tell.
 func (s *stage) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
@@ -69,7 +71,7 @@ func (s *stage) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error
 }
 
 // play carries out one attempt with the named script.
-func (s *stage) play(name string, change func(*motorloop.Config)) motorloop.Outcome {
+func (s *stage) play(name string, change func(*motorloop.Config)) outcome.Outcome {
 	s.t.Helper()
 	model, err := openai.New(openai.Endpoint{BaseURL: s.http.URL + "/v1", Model: "scripted/" + name}, openai.Options{
 		HTTPClient: s.http.Client(), InitialBackoff: time.Millisecond, MaxRetryAfter: time.Millisecond,
@@ -141,7 +143,7 @@ func TestScriptsWithEffects(t *testing.T) {
 				s.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 			}
 			out := s.play(name, nil)
-			if want := strings.TrimSpace(tc.says + tc.effects); out.Kind != motorloop.Completed || strings.TrimSpace(out.Summary) != want {
+			if want := strings.TrimSpace(tc.says + tc.effects); out.Kind != outcome.Completed || strings.TrimSpace(out.Summary) != want {
 				t.Errorf("%+v, want %q", out, want)
 			}
 			var order strings.Builder
@@ -162,7 +164,7 @@ func TestLongScripts(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			out := s.play(name, fifty)
-			if out.Kind != motorloop.Completed || !strings.HasPrefix(out.Summary, says) {
+			if out.Kind != outcome.Completed || !strings.HasPrefix(out.Summary, says) {
 				t.Errorf("%+v", out)
 			}
 			turns, summaries, refused := 0, 0, 0
@@ -192,7 +194,7 @@ func TestLongScripts(t *testing.T) {
 func TestEndlessScript(t *testing.T) {
 	s := newStage(t)
 	out := s.play("endless", nil)
-	if out.Kind != motorloop.Failed || out.Failure.Reason != motorloop.ReasonMaxIterations || !strings.HasPrefix(out.Partial, "After 20 answers") || out.Hint == "" {
+	if out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonMaxIterations || !strings.HasPrefix(out.Partial, "After 20 answers") || out.Hint == "" {
 		t.Errorf("%+v %+v", out, out.Failure)
 	}
 	s.wantKinds(map[string]int{"turn": 20, "partial": 1, "hint": 1})
@@ -201,14 +203,14 @@ func TestEndlessScript(t *testing.T) {
 func TestFailingScript(t *testing.T) {
 	s := newStage(t)
 	out := s.play("fails", nil)
-	if out.Kind != motorloop.Failed || out.Failure.Reason != motorloop.ReasonStuck || out.Hint == "" {
+	if out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonStuck || out.Hint == "" {
 		t.Fatalf("%+v %+v", out, out.Failure)
 	}
 	s.wantKinds(map[string]int{"turn": 4, "hint": 1})
 	out = s.play("fails", func(cfg *motorloop.Config) {
 		cfg.Attempt, cfg.RecoveryContext = 2, "Attempt 1 failed.\nThe person says:\nMake the file first."
 	})
-	if out.Kind != motorloop.Completed || out.Summary != "It worked. I was told: Make the file first." {
+	if out.Kind != outcome.Completed || out.Summary != "It worked. I was told: Make the file first." {
 		t.Errorf("%+v", out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/test/modelserver/script"
 )
@@ -218,7 +219,7 @@ func (w workspace) ended(arguments string) string {
 
 func (w workspace) checkQuestion(arguments string) {
 	w.t.Helper()
-	q, err := motorloop.ParseQuestion(motorloop.Call{Arguments: arguments})
+	q, err := motorloop.ParseQuestion(turn.Call{Arguments: arguments})
 	if err != nil {
 		w.t.Fatal(err)
 	}

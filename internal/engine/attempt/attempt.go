@@ -23,6 +23,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -45,7 +47,7 @@ type Host struct {
 	Box    box.Config
 	Models cortex.Resolver
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
-	NewModel func(cortex.Endpoint) (motorloop.Model, error)
+	NewModel func(cortex.Endpoint) (chat.Model, error)
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
 	// Fault is called at each FaultPoint. It is nil but in tests.
@@ -93,7 +95,7 @@ func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 	if err == nil && (env.Entries.Ended() || env.Run.Status.Ending != nil) {
 		return nil, a.lastLook(ctx)
 	}
-	var out motorloop.Outcome
+	var out outcome.Outcome
 	// aboutOutage is how many writes only record that the model is not available, so that they are no progress of the loop.
 	var aboutOutage int
 	if err == nil {
@@ -105,13 +107,13 @@ func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 		out, err = a.runLoop(ctx)
 		err = a.unlessOvertaken(ctx, err)
 	}
-	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+	if o, ok := errors.AsType[*chat.Outage](err); ok {
 		before := env.Entries.Writes()
 		err = a.awayUntil(ctx, o)
 		aboutOutage = env.Entries.Writes() - before
 	}
-	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
-		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil
+	if f, ok := errors.AsType[*outcome.Failure](err); ok {
+		out, err = outcome.Outcome{Kind: outcome.Failed, Failure: f}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -120,16 +122,16 @@ func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 }
 
 // concluded records the outcome of the loop, if that is the end of the attempt, and takes the last look.
-func (a *Attempt) concluded(ctx context.Context, out motorloop.Outcome) (waitingFor *Waiting, err error) {
+func (a *Attempt) concluded(ctx context.Context, out outcome.Outcome) (waitingFor *Waiting, err error) {
 	env := a.Env
 	switch out.Kind {
-	case motorloop.Completed:
+	case outcome.Completed:
 		// Its last step has the result. The only step of a run without a model needs no last look.
 		if !env.Entries.Ended() {
 			return nil, nil
 		}
 		return nil, a.lastLook(ctx)
-	case motorloop.Failed:
+	case outcome.Failed:
 		if !env.Lease.MayDecide() {
 			return nil, runenv.ErrNoLease
 		}
@@ -139,7 +141,7 @@ func (a *Attempt) concluded(ctx context.Context, out motorloop.Outcome) (waiting
 			return nil, err
 		}
 		return nil, a.lastLook(ctx)
-	case motorloop.Awaiting:
+	case outcome.Awaiting:
 		steps := env.Entries.Steps()
 		open := runpolicy.OpenAsk(&steps[len(steps)-1])
 		if open == nil {
@@ -151,18 +153,18 @@ func (a *Attempt) concluded(ctx context.Context, out motorloop.Outcome) (waiting
 }
 
 // panicked ends an attempt whose loop panics whenever it is started.
-func (a *Attempt) panicked() *motorloop.Failure {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
+func (a *Attempt) panicked() *outcome.Failure {
+	return &outcome.Failure{
+		Category: outcome.InfraFailure, Reason: outcome.ReasonInternalError,
 		Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
 			"The log of the manager %s says where; please report it.", a.Memory.Panics, a.Env.Claim.Worker),
 	}
 }
 
-// runLoop runs the loop from the end of the journal. A *motorloop.Failure means that the attempt cannot be carried on.
-func (a *Attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
+// runLoop runs the loop from the end of the journal. An *outcome.Failure means that the attempt cannot be carried on.
+func (a *Attempt) runLoop(ctx context.Context) (outcome.Outcome, error) {
 	if a.Memory.Panics >= maxPanics {
-		return motorloop.Outcome{}, a.panicked()
+		return outcome.Outcome{}, a.panicked()
 	}
 	switch a.Env.Run.Spec.Mode {
 	case v1alpha1.ModeOneshot:
@@ -175,26 +177,26 @@ func (a *Attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
 }
 
 // runAgent runs the loop of a model.
-func (a *Attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
+func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 	env := a.Env
 	progress := runpolicy.ReadJournal(env.Run, env.Entries.Everything())
 	model, endpoint, err := a.openModel(ctx)
 	model, err = unneeded(model, err, progress)
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	window := window(endpoint, model)
 	sandbox, store, err := a.openHands(ctx, progress)
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	defer sandbox.Close()
 	if err := sandbox.ReviewPrograms(ctx); err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	tainted, err := tainted(ctx, env.Client, env.Run, env.Entries.AllSteps())
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	kept := &harvest.Artifacts{Env: env, Client: sandbox.Client, Reachable: sandbox.Reachable, Tainted: tainted, Recorded: progress.Artifacts}
 	turns := env.Entries.Turns()
@@ -213,7 +215,7 @@ func (a *Attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 		loop.MCP = sandbox.MCP.Servers
 	}
 	if err := a.openSearch(ctx, loop); err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	loop.Config.Tainted, loop.Config.Skill = tainted, sandbox.Skill.Config(env.Run)
 	loop.Config.Window, loop.Config.TextEnds, loop.Config.UsedTokens = window, endpoint.TextEnds, usedBefore(progress, turns)
@@ -225,9 +227,9 @@ func (a *Attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 	loop.Config.SettleEach, _ = runpolicy.Once(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.Everything()), sandbox.Bounds)
 	out, err := loop.Run(ctx, turns)
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
-	if out.Kind == motorloop.Failed {
+	if out.Kind == outcome.Failed {
 		sandbox.EndPrograms(ctx)
 	}
 	return out, kept.AfterLoop(ctx, out)

@@ -5,7 +5,7 @@ package attempt
 import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -17,7 +17,7 @@ type CallPolicy struct {
 }
 
 // Refuse returns the envelope of a call that the run may not make.
-func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
+func (p CallPolicy) Refuse(c turn.Call) *toolapi.Result {
 	if message := calls.CommandRefused(p.Run, c.Tool, c.Arguments); message != "" {
 		return toolapi.Refusal(toolapi.CodeCommandNotAllowed, message)
 	}
@@ -25,21 +25,21 @@ func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
 }
 
 // NeedsApproval reports whether a person must approve the call.
-func (p CallPolicy) NeedsApproval(c motorloop.Call) bool {
+func (p CallPolicy) NeedsApproval(c turn.Call) bool {
 	return calls.OpenRule(p.Run, p.Entries.AllSteps(), c.Tool, c.Arguments) != nil
 }
 
 // Key names the effect of a call that must not happen twice.
-func (p CallPolicy) Key(c motorloop.Call) string {
+func (p CallPolicy) Key(c turn.Call) string {
 	return calls.IdempotencyKey(c.Tool, c.Arguments)
 }
 
 // Done returns the result of a call whose effect was brought about before.
-func (p CallPolicy) Done(c motorloop.Call) *toolapi.Result {
+func (p CallPolicy) Done(c turn.Call) *toolapi.Result {
 	return calls.AlreadyDone(p.Run, p.Entries.AllSteps(), c.ID, c.Tool, c.Arguments)
 }
 
 // Risky reports whether the call may have an irreversible effect.
-func (p CallPolicy) Risky(c motorloop.Call) bool {
+func (p CallPolicy) Risky(c turn.Call) bool {
 	return calls.IsRisky(p.Run, c.Tool, c.Arguments)
 }

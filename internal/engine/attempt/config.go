@@ -8,6 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
@@ -24,12 +25,12 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		Deadline:        runpolicy.Deadline(run, progress.Answering(now)),
 		TimeLimit:       time.Duration(run.Spec.Limits.ActiveDeadlineSeconds) * time.Second,
 		RecoveryContext: attempt.RecoveryContext,
-		OnUnknown:       motorloop.UnknownPerson,
+		OnUnknown:       turn.UnknownPerson,
 		Accept:          demands(run),
 		Approvals:       calls.MayNeedApproval(run),
 	}
 	if run.Spec.Approval != nil && run.Spec.Approval.OnUnknown == v1alpha1.UnknownTellModel {
-		cfg.OnUnknown = motorloop.UnknownModel
+		cfg.OnUnknown = turn.UnknownModel
 	}
 	if at := attempt.StartTime; at != nil {
 		cfg.Date = at.UTC().Format(time.DateOnly)
@@ -94,7 +95,7 @@ func maxIterations(limit, attempt int32) int32 {
 }
 
 // usedBefore returns how many tokens the run has used outside of the turns: in other attempts, and beside them.
-func usedBefore(p runpolicy.Progress, turns []*motorloop.Turn) int64 {
+func usedBefore(p runpolicy.Progress, turns []*turn.Turn) int64 {
 	used := p.Usage.TotalTokens
 	for _, t := range turns {
 		used -= t.Usage.Total() + t.Failed.Total()

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -24,7 +25,7 @@ func TestLoopConfig(t *testing.T) {
 		return loopConfig(run, runpolicy.ReadJournal(run, nil), now)
 	}
 	first := motorloop.Config{
-		Attempt: 1, MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC), Keep: motorloop.KeepChanges,
+		Attempt: 1, MaxIterations: 20, OnUnknown: turn.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC), Keep: motorloop.KeepChanges,
 		TimeLimit: 10 * time.Minute,
 	}
 	if diff := cmp.Diff(first, config(func(*v1alpha1.MotorRun) {})); diff != "" {
@@ -42,7 +43,7 @@ func TestLoopConfig(t *testing.T) {
 	}
 	want := motorloop.Config{
 		Attempt: 2, Task: "do it", Tools: []string{"bash"}, Files: []string{"a"}, MaxIterations: 15, MaxTokens: 5,
-		OnUnknown: motorloop.UnknownModel, RecoveryContext: "it failed", Deadline: time.Date(2026, 1, 1, 0, 11, 0, 0, time.UTC),
+		OnUnknown: turn.UnknownModel, RecoveryContext: "it failed", Deadline: time.Date(2026, 1, 1, 0, 11, 0, 0, time.UTC),
 		WritesSkills: true, Keep: motorloop.KeepChanges, TimeLimit: 10 * time.Minute, Date: "2026-01-04",
 	}
 	if diff := cmp.Diff(want, config(retry)); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -42,7 +43,7 @@ type faultyLoop struct {
 }
 
 // newFaultyLoop returns the wrapper between a loop and its journal and sandbox in a test, nil elsewhere. turns are those of the journal.
-func (a *Attempt) newFaultyLoop(sandbox *box.Box, turns []*motorloop.Turn) *faultyLoop {
+func (a *Attempt) newFaultyLoop(sandbox *box.Box, turns []*turn.Turn) *faultyLoop {
 	if a.Host.Fault == nil {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (f *faultyLoop) at(ctx context.Context, point FaultPoint) error {
 }
 
 // Append records a step.
-func (f *faultyLoop) Append(ctx context.Context, t *motorloop.Turn) error {
+func (f *faultyLoop) Append(ctx context.Context, t *turn.Turn) error {
 	f.step = t.Index
 	if err := f.at(ctx, BeforeIntent); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (f *faultyLoop) Append(ctx context.Context, t *motorloop.Turn) error {
 }
 
 // Settle records the results of a step's calls.
-func (f *faultyLoop) Settle(ctx context.Context, t *motorloop.Turn) error {
+func (f *faultyLoop) Settle(ctx context.Context, t *turn.Turn) error {
 	if err := f.journal.Settle(ctx, t); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -29,26 +31,26 @@ import (
 
 // runInstall installs the packages of a run of mode Install: one call, which no model asked for, like the code of a Oneshot run.
 // It needs egress. The packages are stored before the call has its result, which names the object.
-func (a *Attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
+func (a *Attempt) runInstall(ctx context.Context) (outcome.Outcome, error) {
 	env := a.Env
 	way, err := box.OpenWayOut(ctx, env, a.Host.Box)
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	if !way.Exists() {
-		return motorloop.Outcome{}, box.WayOutMissing(env, "the run may reach nothing")
+		return outcome.Outcome{}, box.WayOutMissing(env, "the run may reach nothing")
 	}
 	args, refused, err := installArgs(ctx, env.Live, env.Run)
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	sandbox, err := box.Open(env, a.Host.Box)
 	if err != nil {
-		return motorloop.Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	defer sandbox.Close()
 	sandbox.WayOut = way
-	call := motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
+	call := turn.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
 	return a.once(ctx, sandbox, call, refused, a.wireInstall(sandbox, way))
 }
 

@@ -19,6 +19,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -70,7 +72,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	defer cancel()
 	closing, err := k.collect(bounded)
 	err = k.unlessOvertaken(bounded, err)
-	_, final := errors.AsType[*motorloop.Failure](err)
+	_, final := errors.AsType[*outcome.Failure](err)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, runenv.ErrNoLease), errors.Is(err, motorloop.ErrStale):
@@ -106,7 +108,7 @@ func (k *look) nothingToSee() string {
 	steps := k.Env.Entries.Steps()
 	st, last := &k.Env.Run.Status, &steps[len(steps)-1].Spec
 	switch {
-	case last.Outcome != nil && last.Outcome.Reason == motorloop.ReasonSandboxLost, st.Sandbox == nil, st.Sandbox.PodIP == "":
+	case last.Outcome != nil && last.Outcome.Reason == outcome.ReasonSandboxLost, st.Sandbox == nil, st.Sandbox.PodIP == "":
 		return "the sandbox was lost, and what it held since it was collected last"
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return "the sandbox did not run at the end, so what it held since it was collected last is lost"
@@ -121,7 +123,7 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	// Values that must not be stored must be registered before anything is read that could contain one.
 	if _, _, err := k.openModel(ctx); err != nil {
 		// An unavailable model does not stop the collection. A key that does not exist is in no file.
-		if _, away := errors.AsType[*motorloop.Outage](err); !away {
+		if _, away := errors.AsType[*chat.Outage](err); !away {
 			return closing, err
 		}
 	}
@@ -184,7 +186,7 @@ func (k *look) collectFiles(ctx context.Context, kept *harvest.Artifacts) (closi
 	}
 	list, err := kept.Collect(ctx, limit)
 	closing.Artifacts = kept.News(list)
-	f, lost := errors.AsType[*motorloop.Failure](err)
+	f, lost := errors.AsType[*outcome.Failure](err)
 	switch {
 	case lost:
 		closing.Problem, err = "the files were not collected: "+k.Env.Known.Hide(f.Message), nil

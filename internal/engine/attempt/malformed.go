@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // maxMalformed is how often the loop repeats a request with a malformed answer. A gateway in trouble sends such answers for
@@ -22,18 +23,18 @@ type stubborn struct {
 
 // readableModel is a model whose malformed answers count as an outage only a few times for each request.
 type readableModel struct {
-	motorloop.Model
+	chat.Model
 	memory *Memory
 }
 
 // Complete asks the model.
-func (m readableModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m readableModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	a, err := m.Model.Complete(ctx, r)
-	o, ok := errors.AsType[*motorloop.Outage](err)
-	if !ok || o.Reason != motorloop.ReasonModelMalformed {
+	o, ok := errors.AsType[*chat.Outage](err)
+	if !ok || o.Reason != outcome.ReasonModelMalformed {
 		return a, err
 	}
-	digest, known := motorloop.RequestDigest(r), &m.memory.malformed
+	digest, known := chat.RequestDigest(r), &m.memory.malformed
 	if known.requestDigest != digest {
 		*known = stubborn{requestDigest: digest}
 	}
@@ -41,8 +42,8 @@ func (m readableModel) Complete(ctx context.Context, r motorloop.Request) (motor
 		return a, err
 	}
 	*known = stubborn{}
-	return a, &motorloop.Failure{
-		Category: motorloop.ModelFailure, Reason: o.Reason, Retryable: true,
+	return a, &outcome.Failure{
+		Category: outcome.ModelFailure, Reason: o.Reason, Retryable: true,
 		Message: fmt.Sprintf("%s It answered the same request so %d times.", o.Message, maxMalformed),
 	}
 }

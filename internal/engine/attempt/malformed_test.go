@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // A model that answers one request with malformed answers is not asked for an hour.
 func TestMalformedAnswersEndTheAttempt(t *testing.T) {
 	t.Parallel()
 	var h Memory
-	malformed := &motorloop.Outage{Reason: motorloop.ReasonModelMalformed, Message: "The model endpoint h answered without any choices."}
+	malformed := &chat.Outage{Reason: outcome.ReasonModelMalformed, Message: "The model endpoint h answered without any choices."}
 	inner := &countingModel{err: malformed}
 	ask := func(task string) error {
 		_, err := readableModel{inner, &h}.Complete(t.Context(), request(task))
@@ -29,7 +30,7 @@ func TestMalformedAnswersEndTheAttempt(t *testing.T) {
 			}
 		}
 		// Another kind of outage is no malformed answer.
-		inner.err = &motorloop.Outage{Reason: motorloop.ReasonModelUnavailable}
+		inner.err = &chat.Outage{Reason: outcome.ReasonModelUnavailable}
 		for range maxMalformed {
 			if err := ask(task); !errors.Is(err, inner.err) {
 				t.Fatalf("%s: got %v, want the outage", task, err)
@@ -38,8 +39,8 @@ func TestMalformedAnswersEndTheAttempt(t *testing.T) {
 		inner.err = malformed
 	}
 	err := ask("step 2")
-	f, ok := errors.AsType[*motorloop.Failure](err)
-	if !ok || f.Reason != motorloop.ReasonModelMalformed || f.Category != motorloop.ModelFailure || !strings.HasPrefix(f.Message, malformed.Message) {
+	f, ok := errors.AsType[*outcome.Failure](err)
+	if !ok || f.Reason != outcome.ReasonModelMalformed || f.Category != outcome.ModelFailure || !strings.HasPrefix(f.Message, malformed.Message) {
 		t.Fatalf("got %v, want the failure of the model", err)
 	}
 	if n := 2*(maxMalformed-1) + 2*maxMalformed + 1; inner.asked != n {

@@ -8,6 +8,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 )
 
 // Memory is the state that one start of a loop passes to the next. Only the goroutine of the loop changes it while there is one.
@@ -31,7 +32,7 @@ func (m *Memory) Note(err error) {
 		*m = Memory{}
 		return
 	}
-	if _, ok := errors.AsType[*motorloop.Outage](err); ok {
+	if _, ok := errors.AsType[*chat.Outage](err); ok {
 		// An outage is no failure of the loop, and the loop made all progress that it could. An outage does not end a series of panics: the loop
 		// did not reach the code where the others panicked.
 		panics := m.Panics

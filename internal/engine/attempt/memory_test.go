@@ -10,13 +10,15 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	panicked, failed := fmt.Errorf("run: %w", motorloop.NewPanic("x")), errors.New("no answer")
 	missing := fmt.Errorf("read: %w", runenv.ErrMissing)
-	away := fmt.Errorf("ask: %w", &motorloop.Outage{Reason: motorloop.ReasonModelUnavailable})
+	away := fmt.Errorf("ask: %w", &chat.Outage{Reason: outcome.ReasonModelUnavailable})
 	now := time.Now()
 	for name, tt := range map[string]struct {
 		errs           []error

@@ -12,12 +12,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// openModel opens the model of the run's loop. A *motorloop.Outage means that there is none until something is configured.
-func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, cortex.Endpoint, error) {
+// openModel opens the model of the run's loop. A *chat.Outage means that there is none until something is configured.
+func (a *Attempt) openModel(ctx context.Context) (chat.Model, cortex.Endpoint, error) {
 	endpoint, err := a.Host.Models.Resolve(ctx, a.Env.Run)
 	a.awaySeconds = endpoint.WaitSeconds()
 	if p, ok := cortex.AsProblem(err); ok {
@@ -39,29 +39,29 @@ func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, cortex.Endpoi
 
 // awayModel is the model of a loop that asks none any more, because the end of its attempt was accepted and only has to be recorded. An outage
 // would prevent that.
-type awayModel struct{ outage *motorloop.Outage }
+type awayModel struct{ outage *chat.Outage }
 
 // unneeded replaces an unavailable model with awayModel if the loop asks none any more.
-func unneeded(model motorloop.Model, err error, p runpolicy.Progress) (motorloop.Model, error) {
-	if outage, away := errors.AsType[*motorloop.Outage](err); away && p.Accepted != nil {
+func unneeded(model chat.Model, err error, p runpolicy.Progress) (chat.Model, error) {
+	if outage, away := errors.AsType[*chat.Outage](err); away && p.Accepted != nil {
 		return awayModel{outage}, nil
 	}
 	return model, err
 }
 
 // Complete returns the outage.
-func (m awayModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {
-	return motorloop.Answer{}, m.outage
+func (m awayModel) Complete(context.Context, chat.Request) (chat.Answer, error) {
+	return chat.Answer{}, m.outage
 }
 
 // readyModel is a model that gets no request for a step before the sandbox is ready.
 type readyModel struct {
-	motorloop.Model
+	chat.Model
 	prepared <-chan struct{}
 }
 
 // Complete asks the model.
-func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m readyModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	if len(r.Tools) == 0 {
 		// The request for a partial result at the end of an attempt needs no sandbox, and none may be prepared for it any more.
 		return m.Model.Complete(ctx, r)
@@ -70,7 +70,7 @@ func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 	case <-m.prepared:
 		return m.Model.Complete(ctx, r)
 	case <-ctx.Done():
-		return motorloop.Answer{}, ctx.Err()
+		return chat.Answer{}, ctx.Err()
 	}
 }
 
@@ -78,22 +78,22 @@ func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 // refuse a step, for an unavailable webhook or an exhausted quota. Without memoModel each new start of the loop would then cost an answer. The key
 // is the whole request, which changes as soon as a step is recorded.
 type memoModel struct {
-	motorloop.Model
+	chat.Model
 	memory *Memory
 }
 
 // unrecordedAnswer is an answer that may not be in the journal.
 type unrecordedAnswer struct {
 	requestDigest string
-	answer        motorloop.Answer
+	answer        chat.Answer
 }
 
 // maxUnrecorded is how many answers can be lost at once: those about the end of an attempt, which are recorded together.
 const maxUnrecorded = 2
 
 // Complete asks the model, unless it has answered.
-func (m memoModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
-	digest := motorloop.RequestDigest(r)
+func (m memoModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
+	digest := chat.RequestDigest(r)
 	for _, u := range m.memory.unrecorded {
 		if u.requestDigest == digest {
 			return u.answer, nil
@@ -101,7 +101,7 @@ func (m memoModel) Complete(ctx context.Context, r motorloop.Request) (motorloop
 	}
 	answer, err := m.Model.Complete(ctx, r)
 	if err != nil {
-		return motorloop.Answer{}, err
+		return chat.Answer{}, err
 	}
 	kept := m.memory.unrecorded
 	kept = kept[max(0, len(kept)-maxUnrecorded+1):]
@@ -116,16 +116,16 @@ type hintModel struct {
 }
 
 // Complete asks the model. A missing model is an error like any other: then there is no hint.
-func (m hintModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m hintModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	model, err := m.open(ctx)
 	if err != nil {
 		m.env.Log.Info("there is no hint, because its model cannot be had", "error", err)
-		return motorloop.Answer{}, err
+		return chat.Answer{}, err
 	}
 	return model.Complete(ctx, r)
 }
 
-func (m hintModel) open(ctx context.Context) (motorloop.Model, error) {
+func (m hintModel) open(ctx context.Context) (chat.Model, error) {
 	endpoint, err := m.host.Models.ResolveFast(ctx, m.env.Run.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("resolve the fast model: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 )
 
 // countingModel answers each request with its own number.
@@ -18,13 +19,13 @@ type countingModel struct {
 	err   error
 }
 
-func (m *countingModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {
+func (m *countingModel) Complete(context.Context, chat.Request) (chat.Answer, error) {
 	m.asked++
-	return motorloop.Answer{Content: fmt.Sprint("answer ", m.asked)}, m.err
+	return chat.Answer{Content: fmt.Sprint("answer ", m.asked)}, m.err
 }
 
-func request(task string) motorloop.Request {
-	return motorloop.Request{Messages: []motorloop.Message{{Role: motorloop.RoleUser, Content: task}}}
+func request(task string) chat.Request {
+	return chat.Request{Messages: []chat.Message{{Role: chat.RoleUser, Content: task}}}
 }
 
 // A step that the API server refuses for an hour costs one answer, not one for each start of the loop.

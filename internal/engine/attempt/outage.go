@@ -9,8 +9,10 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -26,10 +28,10 @@ const (
 type windowed interface{ Window() int64 }
 
 // awayable is a model that knows without a request that it is not available.
-type awayable interface{ Away() *motorloop.Outage }
+type awayable interface{ Away() *chat.Outage }
 
 // knownAway returns the outage of the model if the next step is a request to it: then no preparations for that are needed.
-func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
+func knownAway(model chat.Model, turns []*turn.Turn) error {
 	m, ok := model.(awayable)
 	if !ok || len(turns) > 0 && !turns[len(turns)-1].Settled() {
 		return nil
@@ -41,7 +43,7 @@ func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
 }
 
 // window returns how many tokens fit into the window of the model: the setting of the MotorCortex, or the endpoint's limit if that is lower.
-func window(endpoint cortex.Endpoint, model motorloop.Model) int64 {
+func window(endpoint cortex.Endpoint, model chat.Model) int64 {
 	configured := int64(endpoint.ContextTokens)
 	m, ok := model.(windowed)
 	if !ok {
@@ -54,13 +56,13 @@ func window(endpoint cortex.Endpoint, model motorloop.Model) int64 {
 }
 
 // missing returns the outage of a model that cannot be asked before something is configured.
-func missing(p *cortex.Problem) *motorloop.Outage {
-	return &motorloop.Outage{Reason: p.Reason, Message: p.Message, MustAct: true}
+func missing(p *cortex.Problem) *chat.Outage {
+	return &chat.Outage{Reason: p.Reason, Message: p.Message, MustAct: true}
 }
 
 // awayUntil records that the model is not available. The error is the outage with the time of the next try, or, when the time for it is over, the
 // failure that ends the attempt.
-func (a *Attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
+func (a *Attempt) awayUntil(ctx context.Context, o *chat.Outage) error {
 	env := a.Env
 	if !env.Lease.MayDecide() {
 		return runenv.ErrNoLease
@@ -75,8 +77,8 @@ func (a *Attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
 	outage.Observed = env.Observed()
 	left := outage.Until(env.Run).Sub(outage.Observed.Now(now))
 	if left <= 0 {
-		return &motorloop.Failure{
-			Category: motorloop.ModelFailure, Reason: said.Reason, Retryable: true,
+		return &outcome.Failure{
+			Category: outcome.ModelFailure, Reason: said.Reason, Retryable: true,
 			Message: fmt.Sprintf("%s The model could not be had for %d s (outageDeadlineSeconds of the model in the MotorCortex).",
 				said.Message, outage.DeadlineSeconds),
 		}

@@ -12,7 +12,8 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // A run waits a quarter of the duration of the outage, no longer than its time for it, and fails when that is over. The endpoint's
@@ -41,14 +42,14 @@ func TestAwayUntil(t *testing.T) {
 			a.Env.Known, _ = enginetest.Secrets()
 			lease := &enginetest.Lease{}
 			a.Env.Lease = lease
-			err := a.awayUntil(t.Context(), &motorloop.Outage{
-				Reason: motorloop.ReasonModelUnavailable, Message: "The endpoint says model-key-0123456789.", MustAct: tt.mustAct, RetryAfter: tt.asked,
+			err := a.awayUntil(t.Context(), &chat.Outage{
+				Reason: outcome.ReasonModelUnavailable, Message: "The endpoint says model-key-0123456789.", MustAct: tt.mustAct, RetryAfter: tt.asked,
 			})
 			if err == nil || strings.Contains(err.Error(), "0123456789") {
 				t.Errorf("got %v", err)
 			}
-			o, waits := errors.AsType[*motorloop.Outage](err)
-			f, over := errors.AsType[*motorloop.Failure](err)
+			o, waits := errors.AsType[*chat.Outage](err)
+			f, over := errors.AsType[*outcome.Failure](err)
 			if waits == tt.fails || over != tt.fails || over && !f.Retryable {
 				t.Fatalf("got %v", err)
 			}
@@ -57,7 +58,7 @@ func TestAwayUntil(t *testing.T) {
 			}
 			lease.Lose(true)
 			before := a.Env.Entries.Writes()
-			if err := a.awayUntil(t.Context(), &motorloop.Outage{Reason: "Other"}); !errors.Is(err, runenv.ErrNoLease) || a.Env.Entries.Writes() != before {
+			if err := a.awayUntil(t.Context(), &chat.Outage{Reason: "Other"}); !errors.Is(err, runenv.ErrNoLease) || a.Env.Entries.Writes() != before {
 				t.Errorf("without a Lease: %v", err)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // A sandbox refuses every epoch below the highest one that it has served. Usually that one is of a worker that was assigned the run later.
@@ -44,7 +44,7 @@ type overtaking struct {
 }
 
 // unlessOvertaken returns the failure of an attempt whose sandbox has refused the loop with a later epoch that no worker has, and every
-// other error as it is. An error other than a *motorloop.Failure and motorloop.ErrStale decides nothing.
+// other error as it is. An error other than an *outcome.Failure and motorloop.ErrStale decides nothing.
 func (a *Attempt) unlessOvertaken(ctx context.Context, err error) error {
 	if !errors.Is(err, runenv.ErrOvertaken) {
 		return err
@@ -62,7 +62,7 @@ func (a *Attempt) unlessOvertaken(ctx context.Context, err error) error {
 	return (&overtaking{Attempt: a, hello: hello}).judge(ctx)
 }
 
-// judge returns motorloop.ErrStale if another worker has the run, and a *motorloop.Failure if none has.
+// judge returns motorloop.ErrStale if another worker has the run, and an *outcome.Failure if none has.
 func (r *overtaking) judge(ctx context.Context) error {
 	if err := r.awaitRenewal(ctx); err != nil {
 		return err
@@ -128,9 +128,9 @@ func (r *overtaking) stands(ctx context.Context) error {
 }
 
 func (r *overtaking) lost() error {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure,
-		Reason:   motorloop.ReasonSandboxLost,
+	return &outcome.Failure{
+		Category: outcome.InfraFailure,
+		Reason:   outcome.ReasonSandboxLost,
 		Message: fmt.Sprintf("The sandbox in Pod %s has served a later epoch of the run than %d, which status.execution.epoch and the journal have, "+
 			"while the worker %s holds its Lease: the records of the run are older than its sandbox, as after a restore of etcd or a change of "+
 			"status.execution.epoch by hand. The sandbox is given up. What it did after the last recorded step is in no record: find out what that was "+

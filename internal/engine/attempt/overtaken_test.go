@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 // renewedLease is one that is renewed each time that it is looked at, or never.
@@ -144,7 +145,7 @@ func TestOvertaken(t *testing.T) {
 			r := newOvertakenRig(t)
 			tt.given(r)
 			err := r.judge(t.Context())
-			f, lost := errors.AsType[*motorloop.Failure](err)
+			f, lost := errors.AsType[*outcome.Failure](err)
 			switch {
 			case r.asked != tt.asked:
 				t.Errorf("the sandbox was asked %d times", r.asked)
@@ -154,7 +155,7 @@ func TestOvertaken(t *testing.T) {
 				}
 			case tt.want != nil && !errors.Is(err, tt.want), lost != (tt.want == nil):
 				t.Errorf("judged as %v", err)
-			case lost && (f.Reason != motorloop.ReasonSandboxLost || f.Category != motorloop.InfraFailure || !f.Retryable ||
+			case lost && (f.Reason != outcome.ReasonSandboxLost || f.Category != outcome.InfraFailure || !f.Retryable ||
 				!strings.Contains(f.Message, "Pod run-motor-sandbox") || !strings.Contains(f.Message, "than 3,") || len(f.Message) > 1000):
 				t.Errorf("the failure is %+v", f)
 			}

@@ -8,7 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
@@ -23,14 +23,14 @@ type Person struct {
 const maxReason = 2048
 
 // Ask returns the ask about an execution of a call of the last step.
-func (p Person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) motorloop.Ask {
+func (p Person) Ask(kind turn.AskKind, c turn.Call, execution string) turn.Ask {
 	call := v1alpha1.ToolCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}
 	a := runpolicy.NewAsk(p.Env.Run, p.Env.Entries.AllSteps(), v1alpha1.InputKind(kind), &call, execution, p.Env.APINow())
 	return journal.AskOf(&a)
 }
 
 // Reply returns an ask with its outcome.
-func (p Person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
+func (p Person) Reply(a turn.Ask) (turn.Ask, bool) {
 	steps := p.Env.Entries.Steps()
 	asks := steps[len(steps)-1].Status.Asks
 	i := slices.IndexFunc(asks, func(s v1alpha1.StepAsk) bool { return s.ID == a.ID })

@@ -12,7 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
@@ -24,28 +24,28 @@ func TestWordsOfAPerson(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ask            v1alpha1.StepAsk
 		response       v1alpha1.Response
-		outcome        motorloop.AskOutcome
+		outcome        turn.AskOutcome
 		reason, answer string
 	}{
 		"open": {v1alpha1.StepAsk{Kind: v1alpha1.InputQuestion}, v1alpha1.Response{ID: "other", Answer: "red"}, "", "", ""},
 		"an answer": {
-			v1alpha1.StepAsk{Kind: v1alpha1.InputQuestion}, v1alpha1.Response{ID: "q", Answer: "use " + value}, motorloop.AskAnswered, "", "use <credential:key>",
+			v1alpha1.StepAsk{Kind: v1alpha1.InputQuestion}, v1alpha1.Response{ID: "q", Answer: "use " + value}, turn.AskAnswered, "", "use <credential:key>",
 		},
 		"an answer that is recorded": {
 			v1alpha1.StepAsk{Kind: v1alpha1.InputQuestion, Outcome: v1alpha1.AskAnswered}, v1alpha1.Response{ID: "q", Answer: "use " + value},
-			motorloop.AskAnswered, "", "use <credential:key>",
+			turn.AskAnswered, "", "use <credential:key>",
 		},
 		"a reason": {
 			v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Digest: digest}, v1alpha1.Response{ID: "q", Decision: "Deny", Digest: digest, Reason: "not with " + value},
-			motorloop.AskDenied, "not with <credential:key>", "",
+			turn.AskDenied, "not with <credential:key>", "",
 		},
 		"a long reason": {
 			v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Digest: digest}, v1alpha1.Response{ID: "q", Decision: "Deny", Digest: digest, Reason: long},
-			motorloop.AskDenied, fit.CutEncoded(long, maxReason), "",
+			turn.AskDenied, fit.CutEncoded(long, maxReason), "",
 		},
 		"a reason that is recorded": {
 			v1alpha1.StepAsk{Kind: v1alpha1.InputApproval, Digest: digest, Outcome: v1alpha1.AskDenied, Reason: "as before"},
-			v1alpha1.Response{ID: "q", Decision: "Deny", Digest: digest, Reason: "now"}, motorloop.AskDenied, "as before", "",
+			v1alpha1.Response{ID: "q", Decision: "Deny", Digest: digest, Reason: "now"}, turn.AskDenied, "as before", "",
 		},
 	} {
 		run := enginetest.ReadyRun()
@@ -58,7 +58,7 @@ func TestWordsOfAPerson(t *testing.T) {
 		c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(step).Build()
 		env := enginetest.Env(t, c, run, func() time.Time { return enginetest.Noon.Add(time.Minute) })
 		env.Known.Add("key", []byte(value))
-		a, closed := Person{Env: env}.Reply(motorloop.Ask{ID: "q"})
+		a, closed := Person{Env: env}.Reply(turn.Ask{ID: "q"})
 		if closed != (tt.outcome != "") || a.Outcome != tt.outcome || a.Reason != tt.reason || a.Answer != tt.answer {
 			t.Errorf("%s: closed %t: %+v", name, closed, a)
 		}

@@ -13,6 +13,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // wire puts the required wrappers between a loop and its model, its tools and its journal. Each list goes from outside, which is
@@ -21,14 +23,14 @@ import (
 //	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► endpoint
 //	Tools    redacting.Tools ─► harvest.Tools ─► skills.Tools ─► faultyLoop ─► box.Box
 //	Journal  endingJournal ─► faultyLoop ─► box.Journal ─► leasedJournal ─► MotorSteps
-func (a *Attempt) wire(loop *motorloop.Loop, model motorloop.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*motorloop.Turn) {
+func (a *Attempt) wire(loop *motorloop.Loop, model chat.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*turn.Turn) {
 	faulty := a.newFaultyLoop(sandbox, turns)
 	loop.Model, loop.HintModel = a.wireModel(model, sandbox), a.wireHintModel()
 	loop.Tools = a.wireTools(sandbox, faulty, kept, loop.Config.WritesSkills)
 	loop.Journal = a.wireJournal(sandbox, faulty)
 }
 
-func (a *Attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.Model {
+func (a *Attempt) wireModel(model chat.Model, sandbox *box.Box) chat.Model {
 	// Inside of all wrappers that store answers: a request that waits for the sandbox has no answer yet.
 	if !a.Memory.Absence.Since.IsZero() || sandbox.Fresh() && readsInputs(a.Env.Run) {
 		// Without the missing input the request would be in vain, and its usage counted nowhere.
@@ -43,7 +45,7 @@ func (a *Attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.M
 }
 
 // wireHintModel wraps the model of the fast role. Its answers are stored and redacted like those of the other model.
-func (a *Attempt) wireHintModel() motorloop.Model {
+func (a *Attempt) wireHintModel() chat.Model {
 	hints := hintModel{host: a.Host, env: a.Env}
 	return redacting.Model{Model: memoModel{hints, a.Memory}, Secrets: a.Env.Known}
 }
@@ -82,7 +84,7 @@ func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop) motorloop.Jo
 //
 //	Tools    outer ─► faultyLoop ─► box.Box
 //	Journal  faultyLoop ─► leasedJournal ─► MotorSteps
-func (a *Attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*motorloop.Turn, outer func(motorloop.Tools) motorloop.Tools) {
+func (a *Attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*turn.Turn, outer func(motorloop.Tools) motorloop.Tools) {
 	loop.Tools, loop.Journal = sandbox, leasedJournal{a.Env.Entries, a.Env.Lease}
 	if faulty := a.newFaultyLoop(sandbox, turns); faulty != nil {
 		faulty.journal = loop.Journal
@@ -128,7 +130,7 @@ type leasedJournal struct {
 }
 
 // Append records a step.
-func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
+func (j leasedJournal) Append(ctx context.Context, t *turn.Turn) error {
 	if !j.lease.MayDecide() {
 		return runenv.ErrNoLease
 	}
@@ -142,7 +144,7 @@ type endingJournal struct {
 }
 
 // Append records a step.
-func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
+func (j endingJournal) Append(ctx context.Context, t *turn.Turn) error {
 	if t.Closes {
 		j.sandbox.EndPrograms(ctx)
 	}

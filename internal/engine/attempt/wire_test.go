@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // writes counts the writes that reach the journal.
@@ -23,7 +24,7 @@ type writes struct {
 	n int
 }
 
-func (w *writes) Append(context.Context, *motorloop.Turn) error { w.n++; return nil }
+func (w *writes) Append(context.Context, *turn.Turn) error { w.n++; return nil }
 
 // A process that was frozen decides nothing any more when it thaws, not even before its loops are ended.
 func TestNoStepWithoutALease(t *testing.T) {

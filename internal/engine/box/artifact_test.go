@@ -24,7 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -146,7 +146,7 @@ func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
 			for range 3 {
 				err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 2, ObjectKey: "k"}, toolapi.ProvenanceInternal)
 				err = p.failed(t.Context(), 3, "in", err)
-				if _, failed := errors.AsType[*motorloop.Failure](err); failed || errors.Is(err, runenv.ErrMissing) || !errors.Is(err, errBucketStalls) {
+				if _, failed := errors.AsType[*outcome.Failure](err); failed || errors.Is(err, runenv.ErrMissing) || !errors.Is(err, errBucketStalls) {
 					t.Errorf("%s: %v after %s", name, err, time.Since(began))
 				}
 				p.left = 2
@@ -187,14 +187,14 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 		p := &inputPutter{env: &runenv.Env{Clock: runenv.Clock{Now: func() time.Time { return now }}, Absence: &runenv.Absence{}}}
 		for _, want := range []string{tt.now, tt.later} {
 			err := p.failed(t.Context(), 3, "in", tt.err)
-			failure, failed := errors.AsType[*motorloop.Failure](err)
+			failure, failed := errors.AsType[*outcome.Failure](err)
 			switch want {
 			case "again":
 				failed = failed || !errors.Is(err, runenv.ErrMissing)
 			case "other":
 				failed = !errors.Is(err, tt.err)
 			default:
-				failed = !failed || failure.Reason != motorloop.ReasonInputFile ||
+				failed = !failed || failure.Reason != outcome.ReasonInputFile ||
 					!strings.Contains(failure.Message, "spec.files[3]: in could not") || !strings.Contains(failure.Message, want)
 			}
 			if failed {

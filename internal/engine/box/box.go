@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -164,7 +165,7 @@ type Journal struct {
 }
 
 // Settle records the results of a step's calls.
-func (j Journal) Settle(ctx context.Context, t *motorloop.Turn) error {
+func (j Journal) Settle(ctx context.Context, t *turn.Turn) error {
 	j.Box.mu.Lock()
 	defer j.Box.mu.Unlock()
 	return j.Journal.Settle(ctx, t)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -38,9 +38,9 @@ func stillConnected(resp toolapi.HaltResponse) error {
 	for _, c := range resp.Connections[:min(len(resp.Connections), maxOpen)] {
 		names = append(names, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Network, c.Remote, c.State)))
 	}
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure,
-		Reason:   motorloop.ReasonSandboxLost,
+	return &outcome.Failure{
+		Category: outcome.InfraFailure,
+		Reason:   outcome.ReasonSandboxLost,
 		Message: fmt.Sprintf("A wall of the sandbox was open, and %d connections that were made meanwhile do not end: %s. "+
 			"The sandbox is given up with them.", resp.All, strings.Join(names, ", ")),
 	}

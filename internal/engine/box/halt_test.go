@@ -13,7 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -43,11 +43,11 @@ func TestConnectionsThatAreLeftCostTheSandbox(t *testing.T) {
 		env := &runenv.Env{Clock: runenv.Clock{Now: func() time.Time { now = now.Add(3 * time.Second); return now }}, Absence: &runenv.Absence{}}
 		box := &Box{Env: env, config: Config{IsolationTimeout: 10 * time.Second}, Client: haltingSandbox(t, answers)}
 		err := box.halt(t.Context())
-		var f *motorloop.Failure
+		var f *outcome.Failure
 		switch {
 		case kept && err != nil:
 			t.Errorf("left for %d answers: %v", answers, err)
-		case !kept && (!errors.As(err, &f) || f.Reason != motorloop.ReasonSandboxLost || !strings.Contains(f.Message, "192.0.2.7:443")):
+		case !kept && (!errors.As(err, &f) || f.Reason != outcome.ReasonSandboxLost || !strings.Contains(f.Message, "192.0.2.7:443")):
 			t.Errorf("left for %d answers: %v", answers, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -99,9 +99,9 @@ func (p *inputPutter) failed(ctx context.Context, i int, path string, err error)
 }
 
 func inputFailure(i int, path, reason string) error {
-	return &motorloop.Failure{
-		Category: motorloop.InvalidTask,
-		Reason:   motorloop.ReasonInputFile,
+	return &outcome.Failure{
+		Category: outcome.InvalidTask,
+		Reason:   outcome.ReasonInputFile,
 		Message:  fmt.Sprintf("spec.files[%d]: %s could not be put into the workspace: %s", i, path, reason),
 	}
 }

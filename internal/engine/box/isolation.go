@@ -12,7 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -181,18 +181,18 @@ func confined(c *toolapi.Confinement) error {
 	case c.Refused == "":
 		return nil
 	}
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure,
-		Reason:   motorloop.ReasonIsolationUnverified,
+	return &outcome.Failure{
+		Category: outcome.InfraFailure,
+		Reason:   outcome.ReasonIsolationUnverified,
 		Message: "Nothing was run in the sandbox, because programs in it could have sockets of families for which the cluster's walls are not proved: " +
 			text.FirstBytes(c.Refused, 600) + ".",
 	}
 }
 
 func unverified(open []string, after time.Duration) error {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure,
-		Reason:   motorloop.ReasonIsolationUnverified,
+	return &outcome.Failure{
+		Category: outcome.InfraFailure,
+		Reason:   outcome.ReasonIsolationUnverified,
 		Message: fmt.Sprintf("After %s the sandbox still reached %s, so nothing was run in it. "+
 			"The cluster's network plugin must enforce NetworkPolicy, for egress too.", after, strings.Join(open, ", ")),
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -82,12 +82,12 @@ func TestUnconfinedProgramsAreNotRun(t *testing.T) {
 		reason, want string
 	}{
 		// A new sandbox has the filter: the run continues in one.
-		"an older tool server": {nil, motorloop.ReasonSandboxOutdated, "from the sandbox image of this version"},
-		"a kernel without":     {&toolapi.Confinement{Refused: "the kernel needs CONFIG_SECCOMP_FILTER"}, motorloop.ReasonIsolationUnverified, "CONFIG_SECCOMP_FILTER"},
+		"an older tool server": {nil, outcome.ReasonSandboxOutdated, "from the sandbox image of this version"},
+		"a kernel without":     {&toolapi.Confinement{Refused: "the kernel needs CONFIG_SECCOMP_FILTER"}, outcome.ReasonIsolationUnverified, "CONFIG_SECCOMP_FILTER"},
 		"all is well":          {&toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}}, "", ""},
 	} {
 		err := confined(tt.c)
-		failure, ok := errors.AsType[*motorloop.Failure](err)
+		failure, ok := errors.AsType[*outcome.Failure](err)
 		if tt.want == "" && err != nil || tt.want != "" && (!ok || failure.Reason != tt.reason || !strings.Contains(failure.Message, tt.want)) {
 			t.Errorf("%s: %v", name, err)
 		}

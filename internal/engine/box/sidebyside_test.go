@@ -23,6 +23,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -112,7 +115,7 @@ func (o orderedLoop) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, 
 	return r, err
 }
 
-func (o orderedLoop) Settle(ctx context.Context, t *motorloop.Turn) error {
+func (o orderedLoop) Settle(ctx context.Context, t *turn.Turn) error {
 	if len(t.Unknown) > 0 {
 		<-o.second
 	}
@@ -120,11 +123,11 @@ func (o orderedLoop) Settle(ctx context.Context, t *motorloop.Turn) error {
 }
 
 // scriptedModel returns one answer after the other.
-type scriptedModel struct{ answers []motorloop.Answer }
+type scriptedModel struct{ answers []chat.Answer }
 
-func (m *scriptedModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {
+func (m *scriptedModel) Complete(context.Context, chat.Request) (chat.Answer, error) {
 	if len(m.answers) == 0 {
-		return motorloop.Answer{}, errors.New("no more answers")
+		return chat.Answer{}, errors.New("no more answers")
 	}
 	a := m.answers[0]
 	m.answers = m.answers[1:]
@@ -132,12 +135,12 @@ func (m *scriptedModel) Complete(context.Context, motorloop.Request) (motorloop.
 }
 
 func readingModel() *scriptedModel {
-	var reads []motorloop.Call
+	var reads []turn.Call
 	for i := range toolapi.MaxReads {
-		reads = append(reads, motorloop.Call{ModelID: fmt.Sprint("r", i), Tool: toolapi.ToolRead, Arguments: fmt.Sprintf(`{"path":"f%d"}`, i)})
+		reads = append(reads, turn.Call{ModelID: fmt.Sprint("r", i), Tool: toolapi.ToolRead, Arguments: fmt.Sprintf(`{"path":"f%d"}`, i)})
 	}
-	bash := motorloop.Call{ModelID: "b", Tool: toolapi.ToolBash, Arguments: `{"command":"true"}`}
-	return &scriptedModel{[]motorloop.Answer{{Calls: reads}, {Calls: []motorloop.Call{bash}}, {Content: "done"}}}
+	bash := turn.Call{ModelID: "b", Tool: toolapi.ToolBash, Arguments: `{"command":"true"}`}
+	return &scriptedModel{[]chat.Answer{{Calls: reads}, {Calls: []turn.Call{bash}}, {Content: "done"}}}
 }
 
 // readingBox is the sandbox of a run, with a way out, a credential and an MCP server if it has all of them.
@@ -197,7 +200,7 @@ func TestReadsSideBySideWithARestart(t *testing.T) {
 				Tools:   redacting.Tools{Tools: ordered, Secrets: known, Refresh: box.WayOut.Refresh},
 				Journal: ordered,
 			}
-			if out, err := loop.Run(ctx, box.Env.Entries.Turns()); err != nil || out.Kind != motorloop.Completed {
+			if out, err := loop.Run(ctx, box.Env.Entries.Turns()); err != nil || out.Kind != outcome.Completed {
 				t.Fatalf("%+v, %v", out, err)
 			}
 			checkRestart(t, sandbox.events, everything)

@@ -20,7 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -71,8 +71,8 @@ func WayOutMissing(env *runenv.Env, why string) error {
 }
 
 func wayOutUnavailable(why string, retryable bool) error {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure, Reason: motorloop.ReasonEgressUnavailable, Retryable: retryable,
+	return &outcome.Failure{
+		Category: outcome.InfraFailure, Reason: outcome.ReasonEgressUnavailable, Retryable: retryable,
 		Message: fmt.Sprintf("The sandbox has no way to the egress proxy: %s. Look at the condition EgressReady, and at the egress proxy's Pods and logs.", why),
 	}
 }

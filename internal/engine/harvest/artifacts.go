@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/workpath"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -61,8 +62,8 @@ type Artifacts struct {
 
 // AfterLoop collects when the run waits for a person. The files of an ended attempt are collected after the end is recorded: see the last look of
 // package attempt.
-func (a *Artifacts) AfterLoop(ctx context.Context, out motorloop.Outcome) error {
-	if out.Kind == motorloop.Awaiting {
+func (a *Artifacts) AfterLoop(ctx context.Context, out outcome.Outcome) error {
+	if out.Kind == outcome.Awaiting {
 		return a.atPause(ctx)
 	}
 	return nil
@@ -99,7 +100,7 @@ func (a *Artifacts) News(list *v1alpha1.ArtifactList) *v1alpha1.ArtifactList {
 // detected when the run goes on, and the last recorded list remains.
 func (a *Artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
 	list, err := a.Collect(ctx, limit)
-	_, lost := errors.AsType[*motorloop.Failure](err)
+	_, lost := errors.AsType[*outcome.Failure](err)
 	if !lost && !errors.Is(err, ErrTime) {
 		return list, err
 	}

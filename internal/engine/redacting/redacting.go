@@ -12,20 +12,21 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // Model hides secret values from a model, and removes them from its answers.
 type Model struct {
-	motorloop.Model
+	chat.Model
 	Secrets *Secrets
 }
 
 // Complete asks the model.
-func (m Model) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m Model) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	a, err := m.Model.Complete(ctx, m.request(r))
 	if err != nil {
-		return motorloop.Answer{}, m.Secrets.HideError(err)
+		return chat.Answer{}, m.Secrets.HideError(err)
 	}
 	hide := m.Secrets.Hide
 	if a.Truncated {
@@ -47,7 +48,7 @@ func (m Model) Complete(ctx context.Context, r motorloop.Request) (motorloop.Ans
 }
 
 // request hides the values in a request. The task, or a person's text about a retry, can contain one.
-func (m Model) request(r motorloop.Request) motorloop.Request {
+func (m Model) request(r chat.Request) chat.Request {
 	if m.Secrets.current() == nil {
 		return r
 	}

@@ -13,17 +13,18 @@ import (
 	"strings"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // answering is a model that records its request and returns one answer.
 type answering struct {
-	answer motorloop.Answer
-	asked  motorloop.Request
+	answer chat.Answer
+	asked  chat.Request
 }
 
-func (a *answering) Complete(_ context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (a *answering) Complete(_ context.Context, r chat.Request) (chat.Answer, error) {
 	a.asked = r
 	return a.answer, nil
 }
@@ -32,9 +33,9 @@ func TestTruncatedAnswerTellsNothing(t *testing.T) {
 	t.Parallel()
 	known := &Secrets{}
 	known.Add("it", []byte("0123456789abcdef"))
-	ask := func(content, arguments string) motorloop.Answer {
-		model := &answering{answer: motorloop.Answer{Content: content, Truncated: true, Calls: []motorloop.Call{{Arguments: arguments}}}}
-		a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), motorloop.Request{})
+	ask := func(content, arguments string) chat.Answer {
+		model := &answering{answer: chat.Answer{Content: content, Truncated: true, Calls: []turn.Call{{Arguments: arguments}}}}
+		a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), chat.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,12 +68,12 @@ func TestNothingShowsASecret(t *testing.T) {
 		logger := slog.New(Handler{Handler: slog.NewJSONHandler(&log, nil), Secrets: known}).With("with", string(value)).WithGroup("g")
 		for form, text := range forms(string(value)) {
 			text = "a" + text + "-"
-			model := &answering{answer: motorloop.Answer{
+			model := &answering{answer: chat.Answer{
 				Model: text, Content: text, Truncated: rnd.IntN(2) == 0,
-				Calls: []motorloop.Call{{ModelID: text, Tool: text, Arguments: text}},
+				Calls: []turn.Call{{ModelID: text, Tool: text, Arguments: text}},
 			}}
-			a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), motorloop.Request{
-				Messages: []motorloop.Message{{Content: text, Calls: []motorloop.Call{{Arguments: text}}}},
+			a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), chat.Request{
+				Messages: []chat.Message{{Content: text, Calls: []turn.Call{{Arguments: text}}}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -119,8 +120,8 @@ func TestNothingIsHiddenInPlace(t *testing.T) {
 	t.Parallel()
 	known := &Secrets{}
 	known.Add("it", []byte("0123456789abcdef"))
-	model := &answering{answer: motorloop.Answer{Calls: []motorloop.Call{{Arguments: `"0123456789abcdef"`}}}}
-	request := motorloop.Request{Messages: []motorloop.Message{{Content: "0123456789abcdef", Calls: []motorloop.Call{{Arguments: `"0123456789abcdef"`}}}}}
+	model := &answering{answer: chat.Answer{Calls: []turn.Call{{Arguments: `"0123456789abcdef"`}}}}
+	request := chat.Request{Messages: []chat.Message{{Content: "0123456789abcdef", Calls: []turn.Call{{Arguments: `"0123456789abcdef"`}}}}}
 	a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), request)
 	if err != nil || a.Calls[0].Arguments != `"<credential:it>"` || model.asked.Messages[0].Content != "<credential:it>" {
 		t.Errorf("%+v, asked %+v, %v", a, model.asked, err)

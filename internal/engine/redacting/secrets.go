@@ -12,7 +12,8 @@ import (
 	"sync"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/secret/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -153,7 +154,7 @@ func (s *Secrets) HideResult(r toolapi.Result) toolapi.Result {
 }
 
 // HideFailure returns a copy whose message has no value in it.
-func (s *Secrets) HideFailure(f *motorloop.Failure) *motorloop.Failure {
+func (s *Secrets) HideFailure(f *outcome.Failure) *outcome.Failure {
 	if f == nil {
 		return nil
 	}
@@ -167,15 +168,15 @@ func (s *Secrets) HideError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if long, ok := errors.AsType[*motorloop.TooLong](err); ok {
-		return &motorloop.TooLong{Failure: s.HideFailure(long.Failure), Usage: long.Usage}
+	if long, ok := errors.AsType[*chat.TooLong](err); ok {
+		return &chat.TooLong{Failure: s.HideFailure(long.Failure), Usage: long.Usage}
 	}
-	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+	if o, ok := errors.AsType[*chat.Outage](err); ok {
 		hidden := *o
 		hidden.Message = s.Hide(o.Message)
 		return &hidden
 	}
-	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
+	if f, ok := errors.AsType[*outcome.Failure](err); ok {
 		return s.HideFailure(f)
 	}
 	if text := err.Error(); s.Hide(text) != text {

@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -159,20 +161,20 @@ func TestSecretsHideErrors(t *testing.T) {
 	if err := known.HideError(inner); !errors.Is(err, cause) || strings.Contains(err.Error(), "0123456789abcdef") {
 		t.Error("the error shows the value, or is another one")
 	}
-	failure := &motorloop.Failure{Reason: "R", Message: "m 0123456789abcdef"}
-	got, ok := errors.AsType[*motorloop.Failure](known.HideError(failure))
+	failure := &outcome.Failure{Reason: "R", Message: "m 0123456789abcdef"}
+	got, ok := errors.AsType[*outcome.Failure](known.HideError(failure))
 	if !ok || got.Message != "m <credential:key>" || got.Reason != "R" {
 		t.Errorf("the failure is %+v", got)
 	}
 	if failure.Message != "m 0123456789abcdef" {
 		t.Error("the failure itself was changed")
 	}
-	long, ok := errors.AsType[*motorloop.TooLong](known.HideError(&motorloop.TooLong{Failure: failure, Usage: motorloop.Usage{PromptTokens: 7}}))
+	long, ok := errors.AsType[*chat.TooLong](known.HideError(&chat.TooLong{Failure: failure, Usage: turn.Usage{PromptTokens: 7}}))
 	if !ok || long.Failure.Message != "m <credential:key>" || long.Usage.PromptTokens != 7 {
 		t.Errorf("the failure of a request that is too long is %+v", long)
 	}
-	away := &motorloop.Outage{Reason: "R", Message: "m 0123456789abcdef"}
-	outage, ok := errors.AsType[*motorloop.Outage](known.HideError(away))
+	away := &chat.Outage{Reason: "R", Message: "m 0123456789abcdef"}
+	outage, ok := errors.AsType[*chat.Outage](known.HideError(away))
 	if !ok || outage.Message != "m <credential:key>" || outage.Reason != "R" || away.Message != "m 0123456789abcdef" {
 		t.Errorf("the outage is %+v", outage)
 	}

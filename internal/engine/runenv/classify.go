@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
@@ -28,9 +29,9 @@ func (e *Env) Classify(ctx context.Context, err error) error {
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return Outdated(err)
 	}
-	return &motorloop.Failure{
-		Category:  motorloop.InfraFailure,
-		Reason:    motorloop.ReasonSandboxLost,
+	return &outcome.Failure{
+		Category:  outcome.InfraFailure,
+		Reason:    outcome.ReasonSandboxLost,
 		Message:   fmt.Sprintf("The sandbox's tool server does not answer as it must: %v.", err),
 		Retryable: true,
 	}
@@ -38,8 +39,8 @@ func (e *Env) Classify(ctx context.Context, err error) error {
 
 // Outdated ends an attempt whose sandbox lacks a feature that the run needs. A new sandbox has it.
 func Outdated(err error) error {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure, Reason: motorloop.ReasonSandboxOutdated, Retryable: true,
+	return &outcome.Failure{
+		Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxOutdated, Retryable: true,
 		Message: fmt.Sprintf("The sandbox was made by another release and cannot go on with the run: %v. Another attempt gets a new sandbox; "+
 			"if it ends in the same way, look whether the rollout of the manager is complete.", err),
 	}

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/workpath"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -78,7 +78,7 @@ func mayHaveWritten(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) bool {
 func (c *Collector) Collect(ctx context.Context, limit time.Duration) (*v1alpha1.SkillsResult, error) {
 	found := newFound(c, limit)
 	err := c.gather(ctx, found)
-	_, lost := errors.AsType[*motorloop.Failure](err)
+	_, lost := errors.AsType[*outcome.Failure](err)
 	switch {
 	case err == nil:
 	case errors.Is(err, runenv.ErrTimeOver):

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -88,9 +89,9 @@ func problem(env *runenv.Env, pin *v1alpha1.RunSkill, err error) error {
 }
 
 func failure(pin *v1alpha1.RunSkill, what string, err error) error {
-	return &motorloop.Failure{
-		Category: motorloop.InvalidTask,
-		Reason:   motorloop.ReasonSkillFiles,
+	return &outcome.Failure{
+		Category: outcome.InvalidTask,
+		Reason:   outcome.ReasonSkillFiles,
 		Message:  fmt.Sprintf("The files of the skill %s, revision %s, %s: %v. Create another run.", pin.Name, pin.RevisionName, what, err),
 	}
 }

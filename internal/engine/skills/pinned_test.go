@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
@@ -106,8 +107,8 @@ func TestOpenSkillThatChanged(t *testing.T) {
 			}
 			w.now = w.now.Add(runenv.MissingFor)
 			_, err := Open(t.Context(), w.env)
-			f, ok := errors.AsType[*motorloop.Failure](err)
-			if !ok || f.Category != motorloop.InvalidTask || f.Reason != motorloop.ReasonSkillFiles || f.Retryable || !strings.Contains(f.Message, w.rev.Name) {
+			f, ok := errors.AsType[*outcome.Failure](err)
+			if !ok || f.Category != outcome.InvalidTask || f.Reason != outcome.ReasonSkillFiles || f.Retryable || !strings.Contains(f.Message, w.rev.Name) {
 				t.Errorf("in the end: %+v", err)
 			}
 		})
@@ -133,7 +134,7 @@ func TestOpenSkillWithoutManifest(t *testing.T) {
 	t.Parallel()
 	w := newSkillWorld(t, "no front matter")
 	_, err := Open(t.Context(), w.env)
-	if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonSkillFiles {
+	if f, ok := errors.AsType[*outcome.Failure](err); !ok || f.Reason != outcome.ReasonSkillFiles {
 		t.Errorf("%v", err)
 	}
 }
@@ -152,7 +153,7 @@ func TestOpenSkillIsTriedAgain(t *testing.T) {
 	w.env.Live = brokenReads{}
 	for range 3 {
 		_, err := Open(t.Context(), w.env)
-		if _, final := errors.AsType[*motorloop.Failure](err); err == nil || final || errors.Is(err, runenv.ErrMissing) {
+		if _, final := errors.AsType[*outcome.Failure](err); err == nil || final || errors.Is(err, runenv.ErrMissing) {
 			t.Errorf("%v", err)
 		}
 		w.now = w.now.Add(time.Hour)

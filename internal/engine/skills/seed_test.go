@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
@@ -98,7 +98,7 @@ func TestSkillThatChangedIsNotPut(t *testing.T) {
 			}
 			r.env.Absence.Since = enginetest.Noon.Add(-runenv.MissingFor)
 			err := put(t.Context())
-			if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonSkillFiles || !strings.Contains(f.Message, rev.Name) {
+			if f, ok := errors.AsType[*outcome.Failure](err); !ok || f.Reason != outcome.ReasonSkillFiles || !strings.Contains(f.Message, rev.Name) {
 				t.Errorf("in the end: %v", err)
 			}
 		})

@@ -19,8 +19,10 @@ import (
 	openaigo "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -68,7 +70,7 @@ type Options struct {
 	MaxRetryAfter time.Duration
 }
 
-// Client is a motorloop.Model. It may be used by many loops at a time.
+// Client is a chat.Model. It may be used by many loops at a time.
 type Client struct {
 	endpoint    Endpoint
 	host        string
@@ -79,7 +81,7 @@ type Client struct {
 	completions openaigo.ChatCompletionService
 }
 
-var _ motorloop.Model = (*Client)(nil)
+var _ chat.Model = (*Client)(nil)
 
 // New checks the endpoint without contacting it. An error names the wrong field; it never repeats BaseURL, which
 // may contain a password where none belongs.
@@ -201,7 +203,7 @@ func (o Options) withDefaults() Options {
 func (c *Client) Window() int64 { return c.shared.Facts().Window }
 
 // Away returns the outage that the endpoint is known to have now, nil if it may be asked. It sends nothing.
-func (c *Client) Away() *motorloop.Outage {
+func (c *Client) Away() *chat.Outage {
 	wait, last := c.shared.Closed()
 	e, ok := errors.AsType[*tryError](last)
 	if wait <= 0 || !ok {
@@ -211,18 +213,18 @@ func (c *Client) Away() *motorloop.Outage {
 	return a.outage(wait)
 }
 
-// Complete asks the model. The error is ctx's if ctx ended, and otherwise a *motorloop.Outage, a *motorloop.TooLong, or a
-// *motorloop.Failure of category ModelFailure.
-func (c *Client) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+// Complete asks the model. The error is ctx's if ctx ended, and otherwise a *chat.Outage, a *chat.TooLong, or a
+// *outcome.Failure of category ModelFailure.
+func (c *Client) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
 	params, err := requestParams(c.endpoint.Model, r)
 	if err != nil {
-		return motorloop.Answer{}, err
+		return chat.Answer{}, err
 	}
 	a := asking{Client: c, until: time.Now().Add(c.opts.Patience)}
 	answer, err := a.ask(ctx, params)
 	if err == nil && answer.Usage.Total() == 0 {
 		// Without a number no bound on the tokens of a run would ever be reached.
-		answer.Usage = motorloop.Estimated(r, answer)
+		answer.Usage = chat.Estimated(r, answer)
 	}
 	return answer, err
 }
@@ -234,7 +236,7 @@ type asking struct {
 	until time.Time
 	tries int
 	// wasted is the cost of failed tries.
-	wasted motorloop.Usage
+	wasted turn.Usage
 	// last is why the last try failed.
 	last *tryError
 	// sent are the facts that the last try was made with.
@@ -243,7 +245,7 @@ type asking struct {
 	noUsage, noStream bool
 }
 
-func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParams) (motorloop.Answer, error) {
+func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParams) (chat.Answer, error) {
 	for {
 		report, err := a.enter(ctx)
 		var wait time.Duration
@@ -251,7 +253,7 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 			a.last, _ = errors.AsType[*tryError](away.Last)
 			wait = away.Wait
 		} else if err != nil {
-			return motorloop.Answer{}, err
+			return chat.Answer{}, err
 		} else {
 			a.tries++
 			a.sent = a.facts()
@@ -262,7 +264,7 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 			}
 			e, ok := errors.AsType[*tryError](err)
 			if !ok {
-				return motorloop.Answer{}, err
+				return chat.Answer{}, err
 			}
 			a.wasted = a.wasted.Add(e.usage)
 			switch {
@@ -271,16 +273,16 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 				a.tries--
 				continue
 			case e.tooLong:
-				return motorloop.Answer{}, &motorloop.TooLong{Window: a.Window(), Failure: a.failure(e, a.tries), Usage: a.wasted}
+				return chat.Answer{}, &chat.TooLong{Window: a.Window(), Failure: a.failure(e, a.tries), Usage: a.wasted}
 			case !e.transient && !e.mustAct:
-				return motorloop.Answer{}, a.failure(e, a.tries)
+				return chat.Answer{}, a.failure(e, a.tries)
 			}
 			a.last = e
 			wait = breaker.Jittered(max(e.retryAfter, a.backoff()))
 			a.log.LogAttrs(ctx, slog.LevelInfo, "model request came to nothing", a.attrs(wait)...)
 		}
 		if err := a.pause(ctx, wait); err != nil {
-			return motorloop.Answer{}, err
+			return chat.Answer{}, err
 		}
 	}
 }
@@ -295,7 +297,7 @@ func (a *asking) enter(ctx context.Context) (report func(breaker.Verdict), err e
 // reported tries once and reports the outcome, also if the try panics: a slot that is never released blocks all other requests.
 func (a *asking) reported(
 	ctx context.Context, params openaigo.ChatCompletionNewParams, report func(breaker.Verdict),
-) (motorloop.Answer, error) {
+) (chat.Answer, error) {
 	v := verdict(malformed("sent an answer that the manager failed to read"))
 	defer func() { report(v) }()
 	answer, err := a.try(ctx, params, a.sent)
@@ -334,8 +336,8 @@ func (a *asking) attrs(wait time.Duration) []slog.Attr {
 }
 
 // outage returns the error of Complete for a failure that outlasts its patience.
-func (a *asking) outage(wait time.Duration) *motorloop.Outage {
-	return &motorloop.Outage{
+func (a *asking) outage(wait time.Duration) *chat.Outage {
+	return &chat.Outage{
 		Reason: a.last.reason, Message: a.message(a.last, 1), MustAct: a.last.mustAct, RetryAfter: wait, Usage: a.wasted,
 	}
 }
@@ -351,7 +353,7 @@ func verdict(err error) breaker.Verdict {
 	case !e.transient && !e.mustAct:
 		// The endpoint answered, and refuses this particular request.
 		return breaker.Verdict{}
-	case e.reason == motorloop.ReasonModelMalformed:
+	case e.reason == outcome.ReasonModelMalformed:
 		// The answer is about this particular request, and proves nothing about others.
 		return breaker.Verdict{Unknown: true}
 	}

@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -56,8 +57,8 @@ func reply(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-func ask(ctx context.Context, c *Client) (motorloop.Answer, error) {
-	return c.Complete(ctx, motorloop.Request{Messages: []motorloop.Message{{Role: motorloop.RoleUser, Content: "hi"}}})
+func ask(ctx context.Context, c *Client) (chat.Answer, error) {
+	return c.Complete(ctx, chat.Request{Messages: []chat.Message{{Role: chat.RoleUser, Content: "hi"}}})
 }
 
 // kind is the kind of error of a failed try.
@@ -92,56 +93,56 @@ func TestFailures(t *testing.T) {
 	}{
 		"429": {
 			handle: always(429, `{"error":{"message":"slow down","type":"rate_limit"}}`),
-			reason: motorloop.ReasonModelRateLimited, says: "answered 429: slow down.", tries: 3,
+			reason: outcome.ReasonModelRateLimited, says: "answered 429: slow down.", tries: 3,
 		},
 		"429 without money": {
 			handle: always(429, `{"error":{"message":"no money","code":"insufficient_quota"}}`),
-			reason: motorloop.ReasonModelQuota, says: "answered 429: no money.", kind: act, tries: 1,
+			reason: outcome.ReasonModelQuota, says: "answered 429: no money.", kind: act, tries: 1,
 		},
 		"529": {
 			handle: always(529, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`),
-			reason: motorloop.ReasonModelUnavailable, says: "answered 529: Overloaded", tries: 3,
+			reason: outcome.ReasonModelUnavailable, says: "answered 529: Overloaded", tries: 3,
 		},
 		"500 as a page": {
 			handle: always(500, `<html>oops</html>`),
-			reason: motorloop.ReasonModelUnavailable, says: "answered 500.", tries: 3,
+			reason: outcome.ReasonModelUnavailable, says: "answered 500.", tries: 3,
 		},
-		"408":        {handle: always(408, ""), reason: motorloop.ReasonModelTimeout, says: "408", tries: 3},
-		"409":        {handle: always(409, "{}"), reason: motorloop.ReasonModelUnavailable, says: "409", tries: 3},
-		"400":        {handle: always(400, `{"error":{"message":"context_length_exceeded"}}`), reason: motorloop.ReasonModelWindow, says: "context_length_exceeded", kind: long, tries: 1},
-		"400 string": {handle: always(400, `{"error":"bad"}`), reason: motorloop.ReasonModelRefused, says: "400: bad", kind: refusal, tries: 1},
-		"422":        {handle: always(422, `{"detail":"no"}`), reason: motorloop.ReasonModelRefused, says: "422: no", kind: refusal, tries: 1},
+		"408":        {handle: always(408, ""), reason: outcome.ReasonModelTimeout, says: "408", tries: 3},
+		"409":        {handle: always(409, "{}"), reason: outcome.ReasonModelUnavailable, says: "409", tries: 3},
+		"400":        {handle: always(400, `{"error":{"message":"context_length_exceeded"}}`), reason: outcome.ReasonModelWindow, says: "context_length_exceeded", kind: long, tries: 1},
+		"400 string": {handle: always(400, `{"error":"bad"}`), reason: outcome.ReasonModelRefused, says: "400: bad", kind: refusal, tries: 1},
+		"422":        {handle: always(422, `{"detail":"no"}`), reason: outcome.ReasonModelRefused, says: "422: no", kind: refusal, tries: 1},
 		"404 as a page": {
 			handle: always(404, `<html><body>not here</body></html>`),
-			reason: motorloop.ReasonModelNotFound, says: `Check that it has the model "m"`, kind: act, tries: 1,
+			reason: outcome.ReasonModelNotFound, says: `Check that it has the model "m"`, kind: act, tries: 1,
 		},
-		"redirect to nowhere": {handle: always(304, ""), reason: motorloop.ReasonModelNotFound, says: "answered 304: it redirects", kind: act, tries: 1},
+		"redirect to nowhere": {handle: always(304, ""), reason: outcome.ReasonModelNotFound, says: "answered 304: it redirects", kind: act, tries: 1},
 		"402": {
 			handle: always(402, `{"error":{"message":"top up"}}`),
-			reason: motorloop.ReasonModelQuota, says: "needs credit or a higher quota", kind: act, tries: 1,
+			reason: outcome.ReasonModelQuota, says: "needs credit or a higher quota", kind: act, tries: 1,
 		},
 		"401 with the key": {
 			handle: always(401, `{"error":{"message":"Incorrect API key provided: `+testKey+`"}}`),
-			reason: motorloop.ReasonModelUnauthorized, says: "refused the API key with status 401", kind: act, tries: 1,
+			reason: outcome.ReasonModelUnauthorized, says: "refused the API key with status 401", kind: act, tries: 1,
 		},
-		"403": {handle: always(403, ""), reason: motorloop.ReasonModelUnauthorized, says: "403", kind: act, tries: 1},
+		"403": {handle: always(403, ""), reason: outcome.ReasonModelUnauthorized, says: "403", kind: act, tries: 1},
 		"400 with the key": {
 			handle: always(400, `{"error":{"message":"odd header Bearer `+testKey+` and sk-te***mnop"}}`),
-			reason: motorloop.ReasonModelRefused, says: "odd header Bearer [redacted] and [redacted]", kind: refusal, tries: 1,
+			reason: outcome.ReasonModelRefused, says: "odd header Bearer [redacted] and [redacted]", kind: refusal, tries: 1,
 		},
-		"no choices":     {handle: always(200, `{"choices":[]}`), reason: motorloop.ReasonModelMalformed, says: "without any choices", tries: 3},
-		"error in a 200": {handle: always(200, `{"error":{"message":"upstream"}}`), reason: motorloop.ReasonModelMalformed, says: "upstream", tries: 3},
-		"truncated JSON": {handle: always(200, okBody[:60]), reason: motorloop.ReasonModelMalformed, says: "not JSON", tries: 3},
-		"malformed JSON": {handle: always(200, `<html>`), reason: motorloop.ReasonModelMalformed, says: "not JSON", tries: 3},
-		"cut body":       {handle: cutBody, reason: motorloop.ReasonModelMalformed, says: "broke off", tries: 3},
+		"no choices":     {handle: always(200, `{"choices":[]}`), reason: outcome.ReasonModelMalformed, says: "without any choices", tries: 3},
+		"error in a 200": {handle: always(200, `{"error":{"message":"upstream"}}`), reason: outcome.ReasonModelMalformed, says: "upstream", tries: 3},
+		"truncated JSON": {handle: always(200, okBody[:60]), reason: outcome.ReasonModelMalformed, says: "not JSON", tries: 3},
+		"malformed JSON": {handle: always(200, `<html>`), reason: outcome.ReasonModelMalformed, says: "not JSON", tries: 3},
+		"cut body":       {handle: cutBody, reason: outcome.ReasonModelMalformed, says: "broke off", tries: 3},
 		"too large": {
 			handle: always(200, strings.Repeat(" ", maxResponseBytes+1)),
-			reason: motorloop.ReasonModelMalformed, says: "more than 1 MiB", tries: 3,
+			reason: outcome.ReasonModelMalformed, says: "more than 1 MiB", tries: 3,
 		},
 		"hangs": {
 			handle:  func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 			timeout: time.Second, // The server has to see each try.
-			reason:  motorloop.ReasonModelTimeout, says: "was not done with its answer within 1s", tries: 3,
+			reason:  outcome.ReasonModelTimeout, says: "was not done with its answer within 1s", tries: 3,
 		},
 		"hangs in the body": {
 			handle: func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -150,7 +151,7 @@ func TestFailures(t *testing.T) {
 				<-r.Context().Done()
 			},
 			timeout: time.Second,
-			reason:  motorloop.ReasonModelTimeout, says: "was not done", tries: 3,
+			reason:  outcome.ReasonModelTimeout, says: "was not done", tries: 3,
 		},
 		"slow": {
 			handle: func(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -168,7 +169,7 @@ func TestFailures(t *testing.T) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"do`)
 			},
-			reason: motorloop.ReasonModelMalformed, says: "without any choices", tries: 3,
+			reason: outcome.ReasonModelMalformed, says: "without any choices", tries: 3,
 		},
 		"529 then good": {
 			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -196,7 +197,7 @@ func TestFailures(t *testing.T) {
 		},
 		"connection dropped": {
 			handle: func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			reason: motorloop.ReasonModelUnavailable, says: "cannot be reached: EOF", tries: 3,
+			reason: outcome.ReasonModelUnavailable, says: "cannot be reached: EOF", tries: 3,
 		},
 		"500 then good": {
 			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -251,7 +252,7 @@ func TestFailures(t *testing.T) {
 				return
 			}
 			f := failureOf(t, err, tc.kind)
-			if f.Category != motorloop.ModelFailure || f.Reason != tc.reason {
+			if f.Category != outcome.ModelFailure || f.Reason != tc.reason {
 				t.Errorf("got %+v", f)
 			}
 			if !strings.Contains(f.Message, tc.says) || !strings.Contains(f.Message, host) || !strings.HasSuffix(f.Message, ".") {
@@ -266,22 +267,22 @@ func TestFailures(t *testing.T) {
 }
 
 // failureOf returns the text of an error of that kind, and fails if it is of another.
-func failureOf(t *testing.T, err error, want kind) *motorloop.Failure {
+func failureOf(t *testing.T, err error, want kind) *outcome.Failure {
 	t.Helper()
-	got, f := refusal, &motorloop.Failure{}
-	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+	got, f := refusal, &outcome.Failure{}
+	if o, ok := errors.AsType[*chat.Outage](err); ok {
 		if got = away; o.MustAct {
 			got = act
 		}
 		if o.RetryAfter <= 0 {
 			t.Errorf("no time for the next try: %+v", o)
 		}
-		f = &motorloop.Failure{Category: motorloop.ModelFailure, Reason: o.Reason, Message: o.Message}
-	} else if found, ok := errors.AsType[*motorloop.Failure](err); ok {
+		f = &outcome.Failure{Category: outcome.ModelFailure, Reason: o.Reason, Message: o.Message}
+	} else if found, ok := errors.AsType[*outcome.Failure](err); ok {
 		if f = found; !f.Retryable {
 			t.Errorf("another attempt has another conversation: %+v", f)
 		}
-		if _, ok := errors.AsType[*motorloop.TooLong](err); ok {
+		if _, ok := errors.AsType[*chat.TooLong](err); ok {
 			got = long
 		}
 	}

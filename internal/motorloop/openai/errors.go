@@ -18,8 +18,9 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/outbound"
 )
 
@@ -53,7 +54,7 @@ type tryError struct {
 	// without it.
 	refuses field
 	// usage is the cost of the try, as far as the endpoint reported it.
-	usage motorloop.Usage
+	usage turn.Usage
 	// retryAfter is how long the endpoint asks us to wait, already bounded; 0 if it does not ask.
 	retryAfter time.Duration
 }
@@ -74,8 +75,8 @@ func (c *Client) message(e *tryError, tries int) string {
 }
 
 // failure returns the error of Complete for a request that the endpoint refuses. Another attempt has another conversation.
-func (c *Client) failure(e *tryError, tries int) *motorloop.Failure {
-	return &motorloop.Failure{Category: motorloop.ModelFailure, Reason: e.reason, Message: c.message(e, tries), Retryable: true}
+func (c *Client) failure(e *tryError, tries int) *outcome.Failure {
+	return &outcome.Failure{Category: outcome.ModelFailure, Reason: e.reason, Message: c.message(e, tries), Retryable: true}
 }
 
 // classify returns the error of a try with its class. parent is the context of the caller, ctx the try's own.
@@ -93,18 +94,18 @@ func (c *Client) classify(parent, ctx context.Context, err error) error {
 		return c.tooSlow("did not answer in time")
 	}
 	e := &tryError{
-		reason:    motorloop.ReasonModelUnavailable,
+		reason:    outcome.ReasonModelUnavailable,
 		what:      "cannot be reached: " + c.detail(innermost(err).Error()),
 		advice:    "Check the base URL and that the manager may connect to it.",
 		transient: true,
 	}
 	if errors.Is(err, outbound.ErrRefused) {
-		e.reason, e.transient, e.mustAct = motorloop.ReasonModelAddress, false, true
+		e.reason, e.transient, e.mustAct = outcome.ReasonModelAddress, false, true
 		e.what = "has an address that the manager does not connect with: that of a node, loopback or the like"
 		e.advice = "Check the base URL. The administrator of the operator can allow the address with --allowed-model-cidrs."
 	}
 	if isCertificate(err) {
-		e.reason, e.transient, e.mustAct = motorloop.ReasonModelCertificate, false, true
+		e.reason, e.transient, e.mustAct = outcome.ReasonModelCertificate, false, true
 		e.advice = "Check the base URL and the certificates that the manager trusts."
 	}
 	return e
@@ -123,7 +124,7 @@ func isCertificate(err error) bool {
 
 func (c *Client) tooSlow(what string) *tryError {
 	return &tryError{
-		reason: motorloop.ReasonModelTimeout, what: what, transient: true,
+		reason: outcome.ReasonModelTimeout, what: what, transient: true,
 		advice: "Check that it is up. For a slow model raise idleTimeoutSeconds or requestTimeoutSeconds of the model in the MotorCortex.",
 	}
 }
@@ -158,12 +159,12 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 	e := &tryError{what: fmt.Sprintf("answered %d%s", status, said)}
 	switch {
 	case status == http.StatusPaymentRequired || isQuota(r.code):
-		e.reason, e.mustAct = motorloop.ReasonModelQuota, true
+		e.reason, e.mustAct = outcome.ReasonModelQuota, true
 		e.advice = "The account of the API key needs credit or a higher quota."
 	case status == http.StatusForbidden && c.shared.Facts().TakesKey:
 		c.refused(e, r)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		e.reason, e.mustAct = motorloop.ReasonModelUnauthorized, true
+		e.reason, e.mustAct = outcome.ReasonModelUnauthorized, true
 		// Endpoints repeat parts of the key in this answer, so none of it is passed on.
 		e.what = fmt.Sprintf("refused the API key with status %d", status)
 		if c.endpoint.APIKey.IsEmpty() {
@@ -171,18 +172,18 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 		}
 		e.advice = fmt.Sprintf("Put a key that may use the model %q into the Secret of the model.", c.endpoint.Model)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		e.reason, e.mustAct = motorloop.ReasonModelNotFound, true
+		e.reason, e.mustAct = outcome.ReasonModelNotFound, true
 		e.advice = fmt.Sprintf("Check that it has the model %q, and the base URL, which is everything before "+
 			"/chat/completions and often ends in /v1.", c.endpoint.Model)
 	case status == http.StatusTooManyRequests:
-		e.reason, e.transient = motorloop.ReasonModelRateLimited, true
+		e.reason, e.transient = outcome.ReasonModelRateLimited, true
 		e.advice = "Run fewer loops at a time, or raise the limit of the account."
 	case status == http.StatusRequestTimeout:
-		e.reason, e.transient = motorloop.ReasonModelTimeout, true
+		e.reason, e.transient = outcome.ReasonModelTimeout, true
 	case status == http.StatusConflict || status >= 500:
-		e.reason, e.transient = motorloop.ReasonModelUnavailable, true
+		e.reason, e.transient = outcome.ReasonModelUnavailable, true
 	case status < 400:
-		e.reason, e.mustAct = motorloop.ReasonModelNotFound, true
+		e.reason, e.mustAct = outcome.ReasonModelNotFound, true
 		e.what = fmt.Sprintf("answered %d: it redirects to another address", status)
 		e.advice = "Redirects are not followed: baseURL must name the final address."
 	default:
@@ -193,10 +194,10 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 
 // refused classifies an answer that is about the request itself: its length, its form, or its content.
 func (c *Client) refused(e *tryError, r apiError) {
-	e.reason = motorloop.ReasonModelRefused
+	e.reason = outcome.ReasonModelRefused
 	e.advice = "Another attempt has another conversation: say in a retry what it is to avoid."
 	if r.isTooLong() {
-		e.tooLong, e.reason = true, motorloop.ReasonModelWindow
+		e.tooLong, e.reason = true, outcome.ReasonModelWindow
 		e.advice = "Split the task, or use a model with a larger window."
 	} else {
 		e.refuses = r.refuses()
@@ -215,7 +216,7 @@ func isQuota(code string) bool {
 
 func malformed(what string) *tryError {
 	return &tryError{
-		reason:    motorloop.ReasonModelMalformed,
+		reason:    outcome.ReasonModelMalformed,
 		what:      what,
 		advice:    "Check that the base URL is that of a Chat Completions endpoint.",
 		transient: true,

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/outbound"
 )
 
@@ -26,7 +26,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	_, err = ask(t.Context(), c)
 	f := failureOf(t, err, away)
-	if f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
+	if f.Reason != outcome.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = ask(t.Context(), c)
-		if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelCertificate || tries.Load() != 1 {
+		if f := failureOf(t, err, act); f.Reason != outcome.ReasonModelCertificate || tries.Load() != 1 {
 			t.Errorf("%s: %+v after %d tries", name, f, tries.Load())
 		}
 	}
@@ -91,7 +91,7 @@ func TestAddressThatIsRefused(t *testing.T) {
 	}
 	_, err = ask(t.Context(), c)
 	f := failureOf(t, err, act)
-	if f.Reason != motorloop.ReasonModelAddress || !strings.Contains(f.Message, "does not connect with") || !strings.Contains(f.Message, "--allowed-model-cidrs") {
+	if f.Reason != outcome.ReasonModelAddress || !strings.Contains(f.Message, "does not connect with") || !strings.Contains(f.Message, "--allowed-model-cidrs") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestForbiddenRequest(t *testing.T) {
 	// The key has not been accepted yet.
 	status.Store(403)
 	_, err := ask(t.Context(), c)
-	if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelUnauthorized {
+	if f := failureOf(t, err, act); f.Reason != outcome.ReasonModelUnauthorized {
 		t.Errorf("got %+v", f)
 	}
 	if c.Away() != nil {
@@ -128,7 +128,7 @@ func TestForbiddenRequest(t *testing.T) {
 		status.Store(403)
 		_, err = ask(t.Context(), c)
 		f := failureOf(t, err, refusal)
-		if f.Reason != motorloop.ReasonModelRefused || !strings.Contains(f.Message, "Your input was flagged") {
+		if f.Reason != outcome.ReasonModelRefused || !strings.Contains(f.Message, "Your input was flagged") {
 			t.Errorf("got %+v", f)
 		}
 		checkNoKey(t, f.Message)

@@ -16,7 +16,7 @@ import (
 	openaigo "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -65,7 +65,7 @@ func FuzzStream(f *testing.F) {
 }
 
 // readStream reads a stream like a client that got it as an answer.
-func readStream(t *testing.T, body io.Reader) (motorloop.Answer, error) {
+func readStream(t *testing.T, body io.Reader) (chat.Answer, error) {
 	t.Helper()
 	c, err := New(Endpoint{Model: "m", APIKey: secret.New("sk-secret-0000")}, Options{})
 	if err != nil {

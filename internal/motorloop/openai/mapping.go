@@ -10,12 +10,13 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // requestParams maps a request. Only model, messages and tools are sent: every endpoint knows these, and many refuse a
 // request with a field that they do not know.
-func requestParams(model string, r motorloop.Request) (openaigo.ChatCompletionNewParams, error) {
+func requestParams(model string, r chat.Request) (openaigo.ChatCompletionNewParams, error) {
 	p := openaigo.ChatCompletionNewParams{Model: model}
 	for _, m := range r.Messages {
 		msg, err := messageParam(m)
@@ -43,22 +44,22 @@ func requestParams(model string, r motorloop.Request) (openaigo.ChatCompletionNe
 	return p, nil
 }
 
-func messageParam(m motorloop.Message) (openaigo.ChatCompletionMessageParamUnion, error) {
+func messageParam(m chat.Message) (openaigo.ChatCompletionMessageParamUnion, error) {
 	switch m.Role {
-	case motorloop.RoleSystem:
+	case chat.RoleSystem:
 		return openaigo.SystemMessage(m.Content), nil
-	case motorloop.RoleUser:
+	case chat.RoleUser:
 		return openaigo.UserMessage(m.Content), nil
-	case motorloop.RoleTool:
+	case chat.RoleTool:
 		return openaigo.ToolMessage(m.Content, m.ToolCallID), nil
-	case motorloop.RoleAssistant:
+	case chat.RoleAssistant:
 		return assistantParam(m), nil
 	default:
 		return openaigo.ChatCompletionMessageParamUnion{}, fmt.Errorf("message of unknown role %q", m.Role)
 	}
 }
 
-func assistantParam(m motorloop.Message) openaigo.ChatCompletionMessageParamUnion {
+func assistantParam(m chat.Message) openaigo.ChatCompletionMessageParamUnion {
 	var a openaigo.ChatCompletionAssistantMessageParam
 	// Beside tool calls, empty content is omitted: some endpoints refuse it, and none needs it.
 	if m.Content != "" || len(m.Calls) == 0 {
@@ -84,26 +85,26 @@ var answerLimits = jsonbound.Limits{Depth: 64, Values: 4096}
 
 // parseAnswer maps the body of an answer. A refusal is text like any other: the model said it instead of doing the
 // task. An answer without choices is an error even with status 200, which is how some gateways report errors.
-func (c *Client) parseAnswer(body []byte) (motorloop.Answer, error) {
+func (c *Client) parseAnswer(body []byte) (chat.Answer, error) {
 	if err := jsonbound.Check(body, answerLimits); err != nil {
-		return motorloop.Answer{}, malformed("answered what is not read: " + err.Error())
+		return chat.Answer{}, malformed("answered what is not read: " + err.Error())
 	}
 	var completion openaigo.ChatCompletion
 	if err := json.Unmarshal(body, &completion); err != nil {
-		return motorloop.Answer{}, malformed("answered what is not JSON: " + c.detail(err.Error()))
+		return chat.Answer{}, malformed("answered what is not JSON: " + c.detail(err.Error()))
 	}
 	if len(completion.Choices) == 0 {
 		what := "answered without any choices"
 		if r := errorBody(body); r.text != "" {
 			what += ": " + c.detail(r.text)
 		}
-		return motorloop.Answer{}, malformed(what)
+		return chat.Answer{}, malformed(what)
 	}
 	choice := completion.Choices[0]
-	a := motorloop.Answer{
+	a := chat.Answer{
 		Model:   completion.Model,
 		Content: choice.Message.Content,
-		Usage: motorloop.Usage{
+		Usage: turn.Usage{
 			PromptTokens:     completion.Usage.PromptTokens,
 			CompletionTokens: completion.Usage.CompletionTokens,
 			CachedTokens:     completion.Usage.PromptTokensDetails.CachedTokens,
@@ -118,7 +119,7 @@ func (c *Client) parseAnswer(body []byte) (motorloop.Answer, error) {
 	}
 	for _, call := range choice.Message.ToolCalls {
 		// The loop offers functions only. A call of another kind has no name here, and the loop refuses it.
-		a.Calls = append(a.Calls, motorloop.Call{
+		a.Calls = append(a.Calls, turn.Call{
 			ModelID:   call.ID,
 			Tool:      call.Function.Name,
 			Arguments: call.Function.Arguments,

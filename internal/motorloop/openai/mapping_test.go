@@ -14,8 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -98,26 +99,26 @@ func TestMapping(t *testing.T) {
 		sent, _ = io.ReadAll(r.Body)
 		reply(w, 200, answer)
 	})
-	got, err := c.Complete(t.Context(), motorloop.Request{
-		Messages: []motorloop.Message{
-			{Role: motorloop.RoleSystem, Content: "rules"},
-			{Role: motorloop.RoleUser, Content: "task"},
-			{Role: motorloop.RoleAssistant, Calls: []motorloop.Call{{ID: "a1-s1-c0", ModelID: "x1", Tool: "list", Arguments: "{}"}}},
-			{Role: motorloop.RoleTool, ToolCallID: "x1", Content: "a.txt"},
-			{Role: motorloop.RoleAssistant, Content: "hm"},
+	got, err := c.Complete(t.Context(), chat.Request{
+		Messages: []chat.Message{
+			{Role: chat.RoleSystem, Content: "rules"},
+			{Role: chat.RoleUser, Content: "task"},
+			{Role: chat.RoleAssistant, Calls: []turn.Call{{ID: "a1-s1-c0", ModelID: "x1", Tool: "list", Arguments: "{}"}}},
+			{Role: chat.RoleTool, ToolCallID: "x1", Content: "a.txt"},
+			{Role: chat.RoleAssistant, Content: "hm"},
 		},
 		Tools: []catalog.ToolDefinition{{Name: "list", Description: "Lists.", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}}}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := motorloop.Answer{
+	want := chat.Answer{
 		Model: "m-2026", Content: "I would rather not", Truncated: true,
-		Calls: []motorloop.Call{
+		Calls: []turn.Call{
 			{ModelID: "same", Tool: "bash", Arguments: `{"command":"ls"}`},
 			{ModelID: "same", Tool: "read"},
 		},
-		Usage: motorloop.Usage{PromptTokens: 7, CompletionTokens: 3, CachedTokens: 5},
+		Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, CachedTokens: 5},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -22,7 +22,7 @@ var listLimits = jsonbound.Limits{Depth: 64, Values: 64 << 10}
 
 // Probe asks the endpoint for its list of models, which costs no tokens, and reports whether the model is on it. An endpoint without such a
 // list, that hides it from this key (403), or that sends an unreadable one, counts as listing the model: it answers. The error is
-// ctx's if ctx ended, and otherwise a *motorloop.Failure. A probe is tried once, and does not affect other clients of the endpoint.
+// ctx's if ctx ended, and otherwise an *outcome.Failure. A probe is tried once, and does not affect other clients of the endpoint.
 func (c *Client) Probe(ctx context.Context) (listed bool, err error) {
 	within, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -33,11 +33,11 @@ func TestProbe(t *testing.T) {
 		"not implemented":                   {501, "", true, ""},
 		"a key that may not list":           {403, "", true, ""},
 		"a request that is not understood":  {400, `{"error":{"message":"maximum context length is 10 tokens"}}`, true, ""},
-		"a wrong key":                       {401, `{"error":{"message":"wrong key ` + testKey + `"}}`, false, motorloop.ReasonModelUnauthorized},
-		"no credit":                         {402, "", false, motorloop.ReasonModelQuota},
-		"too many requests":                 {429, "", false, motorloop.ReasonModelRateLimited},
-		"a server error":                    {503, "down for a while", false, motorloop.ReasonModelUnavailable},
-		"a redirect, which is not followed": {302, "", false, motorloop.ReasonModelNotFound},
+		"a wrong key":                       {401, `{"error":{"message":"wrong key ` + testKey + `"}}`, false, outcome.ReasonModelUnauthorized},
+		"no credit":                         {402, "", false, outcome.ReasonModelQuota},
+		"too many requests":                 {429, "", false, outcome.ReasonModelRateLimited},
+		"a server error":                    {503, "down for a while", false, outcome.ReasonModelUnavailable},
+		"a redirect, which is not followed": {302, "", false, outcome.ReasonModelNotFound},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestProbe(t *testing.T) {
 			if listed != tt.listed {
 				t.Errorf("listed is %t", listed)
 			}
-			f, failed := errors.AsType[*motorloop.Failure](err)
+			f, failed := errors.AsType[*outcome.Failure](err)
 			if failed != (tt.reason != "") || err != nil && !failed || failed && f.Reason != tt.reason {
 				t.Errorf("error %v, want reason %q", err, tt.reason)
 			}
@@ -78,7 +78,7 @@ func TestProbeUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Probe(t.Context())
-	if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "127.0.0.1:1") {
+	if f, ok := errors.AsType[*outcome.Failure](err); !ok || f.Reason != outcome.ReasonModelUnavailable || !strings.Contains(f.Message, "127.0.0.1:1") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

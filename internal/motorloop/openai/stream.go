@@ -21,12 +21,14 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 // try sends the request once and reads the answer in the form in which it comes: as a stream, or whole from an endpoint that does not stream.
-func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewParams, facts breaker.Facts) (motorloop.Answer, error) {
+func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewParams, facts breaker.Facts) (chat.Answer, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	whole := time.AfterFunc(c.opts.RequestTimeout, func() {
@@ -49,7 +51,7 @@ func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewPa
 		c.shared.Learn(func(f *breaker.Facts) { f.Began(c.doublings(x.took), x.body == nil) })
 	}
 	if err != nil {
-		return motorloop.Answer{}, c.classify(parent, ctx, err)
+		return chat.Answer{}, c.classify(parent, ctx, err)
 	}
 	return answer, nil
 }
@@ -78,11 +80,11 @@ func (c *Client) doublings(took time.Duration) int {
 
 func (c *Client) send(
 	ctx context.Context, x *exchange, params openaigo.ChatCompletionNewParams, facts breaker.Facts,
-) (motorloop.Answer, error) {
+) (chat.Answer, error) {
 	through := option.WithMiddleware(x.carry)
 	if facts.NoStream {
 		if _, err := c.completions.New(ctx, params, through); err != nil {
-			return motorloop.Answer{}, err
+			return chat.Answer{}, err
 		}
 		return c.parseAnswer(x.body)
 	}
@@ -92,7 +94,7 @@ func (c *Client) send(
 	stream := c.completions.NewStreaming(ctx, params, through)
 	defer func() { _ = stream.Close() }()
 	if err := stream.Err(); err != nil {
-		return motorloop.Answer{}, err
+		return chat.Answer{}, err
 	}
 	if x.body != nil {
 		return c.parseAnswer(x.body)
@@ -268,28 +270,28 @@ func (e *eventBounds) add(part []byte) error {
 }
 
 // collect puts an answer together from its parts.
-func (c *Client) collect(stream *ssestream.Stream[openaigo.ChatCompletionChunk]) (motorloop.Answer, error) {
+func (c *Client) collect(stream *ssestream.Stream[openaigo.ChatCompletionChunk]) (chat.Answer, error) {
 	var p parts
 	for stream.Next() {
 		chunk := stream.Current()
 		if err := p.add(&chunk); err != nil {
-			return motorloop.Answer{}, err
+			return chat.Answer{}, err
 		}
 	}
 	if err := stream.Err(); err != nil {
-		return motorloop.Answer{}, c.broken(err, p.usage)
+		return chat.Answer{}, c.broken(err, p.usage)
 	}
 	if !p.chosen {
-		return motorloop.Answer{}, withUsage(malformed("answered without any choices"), p.usage)
+		return chat.Answer{}, withUsage(malformed("answered without any choices"), p.usage)
 	}
 	if p.finish == "" {
-		return motorloop.Answer{}, withUsage(malformed("broke off in the middle of its answer"), p.usage)
+		return chat.Answer{}, withUsage(malformed("broke off in the middle of its answer"), p.usage)
 	}
 	return p.answer(c.endpoint.Model), nil
 }
 
 // broken classifies the end of a stream.
-func (c *Client) broken(err error, usage motorloop.Usage) error {
+func (c *Client) broken(err error, usage turn.Usage) error {
 	if e, ok := errors.AsType[*tryError](err); ok {
 		return e
 	}
@@ -308,14 +310,14 @@ func (c *Client) broken(err error, usage motorloop.Usage) error {
 		c.refused(e, r)
 		e.transient = false
 	case isQuota(r.code):
-		e.reason, e.transient, e.mustAct = motorloop.ReasonModelQuota, false, true
+		e.reason, e.transient, e.mustAct = outcome.ReasonModelQuota, false, true
 	default:
-		e.reason, e.advice = motorloop.ReasonModelUnavailable, ""
+		e.reason, e.advice = outcome.ReasonModelUnavailable, ""
 	}
 	return withUsage(e, usage)
 }
 
-func withUsage(e *tryError, u motorloop.Usage) *tryError {
+func withUsage(e *tryError, u turn.Usage) *tryError {
 	e.usage = u
 	return e
 }
@@ -325,7 +327,7 @@ type parts struct {
 	model, finish    string
 	content, refusal strings.Builder
 	calls            []*partialCall
-	usage            motorloop.Usage
+	usage            turn.Usage
 	chosen           bool
 	size             int
 }
@@ -342,7 +344,7 @@ const maxParts = 256
 func (p *parts) add(chunk *openaigo.ChatCompletionChunk) error {
 	p.model = cmp.Or(p.model, chunk.Model)
 	if u := chunk.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
-		p.usage = motorloop.Usage{
+		p.usage = turn.Usage{
 			PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.PromptTokensDetails.CachedTokens,
 		}
 	}
@@ -386,12 +388,12 @@ func (p *parts) addCall(d *openaigo.ChatCompletionChunkChoiceDeltaToolCall) {
 	call.arguments.WriteString(d.Function.Arguments)
 }
 
-func (p *parts) answer(model string) motorloop.Answer {
-	a := motorloop.Answer{
+func (p *parts) answer(model string) chat.Answer {
+	a := chat.Answer{
 		Model: cmp.Or(p.model, model), Content: cmp.Or(p.content.String(), p.refusal.String()), Usage: p.usage, Truncated: p.finish == "length",
 	}
 	for _, call := range p.calls {
-		a.Calls = append(a.Calls, motorloop.Call{ModelID: call.id, Tool: call.name, Arguments: call.arguments.String()})
+		a.Calls = append(a.Calls, turn.Call{ModelID: call.id, Tool: call.name, Arguments: call.arguments.String()})
 	}
 	return a
 }

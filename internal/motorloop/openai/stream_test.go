@@ -19,8 +19,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -32,8 +34,8 @@ const (
 )
 
 // answered is the result of all of these.
-func answered() motorloop.Answer {
-	return motorloop.Answer{Model: "m-2026", Content: "done", Usage: motorloop.Usage{PromptTokens: 7, CompletionTokens: 3, CachedTokens: 5}}
+func answered() chat.Answer {
+	return chat.Answer{Model: "m-2026", Content: "done", Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, CachedTokens: 5}}
 }
 
 func events(chunks ...string) string {
@@ -52,37 +54,37 @@ func TestStreams(t *testing.T) {
 		`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"ls\"}"}}]}}]}`,
 		`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"b","type":"function","function":{"name":"read","arguments":"{}"}}]}}]}`,
 		`{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, "[DONE]")
-	twoCalls := motorloop.Answer{Model: "m-2026", Calls: []motorloop.Call{
+	twoCalls := chat.Answer{Model: "m-2026", Calls: []turn.Call{
 		{ModelID: "a", Tool: "bash", Arguments: `{"command":"ls"}`}, {ModelID: "b", Tool: "read", Arguments: "{}"},
 	}}
-	twoCalls.Usage = motorloop.Usage{CompletionTokens: 6, Estimated: true}
+	twoCalls.Usage = turn.Usage{CompletionTokens: 6, Estimated: true}
 	cut := answered()
 	cut.Truncated = true
 	for name, tt := range map[string]struct {
 		contentType, body string
-		want              motorloop.Answer
+		want              chat.Answer
 		says              string
-		usage             motorloop.Usage
+		usage             turn.Usage
 	}{
-		"whole":                           {"text/event-stream", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", motorloop.Usage{}},
-		"without an end":                  {"text/event-stream; charset=utf-8", events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
-		"called something else":           {"text/plain", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", motorloop.Usage{}},
-		"comments keep it alive":          {"text/event-stream", ": ping\n\n" + events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
-		"at the output limit":             {"text/event-stream", events(deltaText, deltaMore, strings.Replace(deltaEnd, "stop", "length", 1), deltaCost), cut, "", motorloop.Usage{}},
-		"errors that are none":            {"text/event-stream", strings.ReplaceAll(events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), `{"id"`, `{"error": null, "id"`), answered(), "", motorloop.Usage{}},
-		"no stream at all":                {"application/json", okBody, answered(), "", motorloop.Usage{}},
-		"calls":                           {"text/event-stream", fmt.Sprintf(calls, 1), twoCalls, "", motorloop.Usage{}},
-		"calls that have all one index":   {"text/event-stream", fmt.Sprintf(calls, 0), twoCalls, "", motorloop.Usage{}},
-		"breaks off":                      {"text/event-stream", events(deltaText, deltaMore), motorloop.Answer{}, "broke off in the middle", motorloop.Usage{}},
-		"breaks off after it said a cost": {"text/event-stream", events(deltaText, deltaCost), motorloop.Answer{}, "broke off in the middle", motorloop.Usage{PromptTokens: 21, CompletionTokens: 9, CachedTokens: 15}},
-		"no choices":                      {"text/event-stream", events(deltaCost, "[DONE]"), motorloop.Answer{}, "without any choices", motorloop.Usage{PromptTokens: 21, CompletionTokens: 9, CachedTokens: 15}},
-		"not JSON":                        {"text/event-stream", events("{'"), motorloop.Answer{}, "broke off", motorloop.Usage{}},
-		"an error in the middle":          {"text/event-stream", events(deltaText, `{"error":{"message":"overloaded"}}`), motorloop.Answer{}, "overloaded", motorloop.Usage{}},
-		"a line that never ends":          {"text/event-stream", "data: " + strings.Repeat("x", maxResponseBytes+100), motorloop.Answer{}, "a part of more than 1 MiB", motorloop.Usage{}},
-		"text that never ends":            {"text/event-stream", strings.Repeat(events(strings.Replace(deltaText, "do", strings.Repeat("x", 1<<18), 1)), 5), motorloop.Answer{}, "more than 1 MiB", motorloop.Usage{}},
-		"calls that never end":            {"text/event-stream", manyCalls(maxParts + 1), motorloop.Answer{}, "more than 256 calls", motorloop.Usage{}},
-		"comments that never end":         {"text/event-stream", events(deltaText) + strings.Repeat(": "+strings.Repeat("x", 1<<10)+"\n\n", 64<<10), motorloop.Answer{}, "streamed more than 64 MiB", motorloop.Usage{}},
-		"another answer beside it":        {"text/event-stream", events(deltaText, strings.Replace(deltaMore, `"index":0`, `"index":1`, 1), deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
+		"whole":                           {"text/event-stream", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", turn.Usage{}},
+		"without an end":                  {"text/event-stream; charset=utf-8", events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", turn.Usage{}},
+		"called something else":           {"text/plain", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", turn.Usage{}},
+		"comments keep it alive":          {"text/event-stream", ": ping\n\n" + events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", turn.Usage{}},
+		"at the output limit":             {"text/event-stream", events(deltaText, deltaMore, strings.Replace(deltaEnd, "stop", "length", 1), deltaCost), cut, "", turn.Usage{}},
+		"errors that are none":            {"text/event-stream", strings.ReplaceAll(events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), `{"id"`, `{"error": null, "id"`), answered(), "", turn.Usage{}},
+		"no stream at all":                {"application/json", okBody, answered(), "", turn.Usage{}},
+		"calls":                           {"text/event-stream", fmt.Sprintf(calls, 1), twoCalls, "", turn.Usage{}},
+		"calls that have all one index":   {"text/event-stream", fmt.Sprintf(calls, 0), twoCalls, "", turn.Usage{}},
+		"breaks off":                      {"text/event-stream", events(deltaText, deltaMore), chat.Answer{}, "broke off in the middle", turn.Usage{}},
+		"breaks off after it said a cost": {"text/event-stream", events(deltaText, deltaCost), chat.Answer{}, "broke off in the middle", turn.Usage{PromptTokens: 21, CompletionTokens: 9, CachedTokens: 15}},
+		"no choices":                      {"text/event-stream", events(deltaCost, "[DONE]"), chat.Answer{}, "without any choices", turn.Usage{PromptTokens: 21, CompletionTokens: 9, CachedTokens: 15}},
+		"not JSON":                        {"text/event-stream", events("{'"), chat.Answer{}, "broke off", turn.Usage{}},
+		"an error in the middle":          {"text/event-stream", events(deltaText, `{"error":{"message":"overloaded"}}`), chat.Answer{}, "overloaded", turn.Usage{}},
+		"a line that never ends":          {"text/event-stream", "data: " + strings.Repeat("x", maxResponseBytes+100), chat.Answer{}, "a part of more than 1 MiB", turn.Usage{}},
+		"text that never ends":            {"text/event-stream", strings.Repeat(events(strings.Replace(deltaText, "do", strings.Repeat("x", 1<<18), 1)), 5), chat.Answer{}, "more than 1 MiB", turn.Usage{}},
+		"calls that never end":            {"text/event-stream", manyCalls(maxParts + 1), chat.Answer{}, "more than 256 calls", turn.Usage{}},
+		"comments that never end":         {"text/event-stream", events(deltaText) + strings.Repeat(": "+strings.Repeat("x", 1<<10)+"\n\n", 64<<10), chat.Answer{}, "streamed more than 64 MiB", turn.Usage{}},
+		"another answer beside it":        {"text/event-stream", events(deltaText, strings.Replace(deltaMore, `"index":0`, `"index":1`, 1), deltaMore, deltaEnd, deltaCost), answered(), "", turn.Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +102,7 @@ func TestStreams(t *testing.T) {
 			if f := failureOf(t, err, away); !strings.Contains(f.Message, tt.says) {
 				t.Errorf("got %q, want %q", f.Message, tt.says)
 			}
-			if o, _ := errors.AsType[*motorloop.Outage](err); o.Usage != tt.usage {
+			if o, _ := errors.AsType[*chat.Outage](err); o.Usage != tt.usage {
 				t.Errorf("its tries cost %+v, want %+v", o.Usage, tt.usage)
 			}
 		})
@@ -230,7 +232,7 @@ func TestSlownessIsNoStall(t *testing.T) {
 				}
 				a, err := ask(t.Context(), c)
 				for range tt.tries - 1 {
-					if _, ok := errors.AsType[*motorloop.Outage](err); !ok {
+					if _, ok := errors.AsType[*chat.Outage](err); !ok {
 						t.Fatalf("got %v", err)
 					}
 					a, err = ask(t.Context(), c)
@@ -239,7 +241,7 @@ func TestSlownessIsNoStall(t *testing.T) {
 					t.Errorf("%d tries", tries)
 				}
 				if tt.says != "" {
-					if f := failureOf(t, err, away); f.Reason != motorloop.ReasonModelTimeout || !strings.Contains(f.Message, tt.says) {
+					if f := failureOf(t, err, away); f.Reason != outcome.ReasonModelTimeout || !strings.Contains(f.Message, tt.says) {
 						t.Errorf("got %+v", f)
 					}
 				} else if err != nil || a.Content != "done" {
@@ -365,7 +367,7 @@ func TestLoopsShareWhatTheyKnow(t *testing.T) {
 		t.Error("away before it was asked")
 	}
 	for range 20 {
-		if _, err := ask(t.Context(), c); failureOf(t, err, act).Reason != motorloop.ReasonModelUnauthorized {
+		if _, err := ask(t.Context(), c); failureOf(t, err, act).Reason != outcome.ReasonModelUnauthorized {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
@@ -70,7 +70,7 @@ func waitedAfter(t *testing.T, status int, header http.Header) (took time.Durati
 		}
 		start := time.Now()
 		_, err = ask(t.Context(), c)
-		if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+		if o, ok := errors.AsType[*chat.Outage](err); ok {
 			took = o.RetryAfter
 			if waited := time.Since(start); waited != 0 || n != 1 {
 				t.Errorf("waited %s, asked %d times", waited, n)

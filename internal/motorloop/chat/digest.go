@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package chat
 
 import (
 	"crypto/sha256"
@@ -12,10 +12,10 @@ import (
 func PromptDigest(r Request) string {
 	for _, m := range r.Messages {
 		if m.Role == RoleSystem {
-			return digest([]byte(m.Content))
+			return Digest(m.Content)
 		}
 	}
-	return digest(nil)
+	return Digest("")
 }
 
 // RequestDigest is "sha256:<hex>" of the whole request to the model. A reader of the journal who builds the request
@@ -26,10 +26,11 @@ func RequestDigest(r Request) string {
 		// Only Parameters that are no JSON can do this, and they come from a Catalog.
 		panic(err)
 	}
-	return digest(b)
+	return Digest(string(b))
 }
 
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
+// Digest is "sha256:<hex>" of a text.
+func Digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
