@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
@@ -124,7 +125,7 @@ func (w *askWorld) loop() {
 	w.t.Helper()
 	entries := w.entries()
 	l := &motorloop.Loop{
-		Config: motorloop.Config{
+		Config: config.Config{
 			Attempt: 1,
 			Task:    "t", Tools: []string{toolapi.ToolBash}, RequestDomain: true, TextEnds: true, MaxIterations: 5, OnUnknown: turn.UnknownPerson,
 		},

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/schemabound"
@@ -25,48 +26,11 @@ import (
 //	   ▲            │                  │
 //	   └── model ◄──┴──── not met ─────┘        three times ──► AcceptanceFailed
 
-// Acceptance are the demands that must hold when a model claims success.
-type Acceptance struct {
-	// Files are paths in the workspace, or patterns of the glob tool.
-	Files []string
-	// Commands must end with status 0.
-	Commands []AcceptCommand
-	// Schemas are JSON schemas. The value of the result must fit each of them.
-	Schemas []string
-}
-
-// AcceptCommand is a command line for bash.
-type AcceptCommand struct {
-	Command        string
-	TimeoutSeconds int32
-}
-
-func (a Acceptance) any() bool { return len(a.Files)+len(a.Commands)+len(a.Schemas) > 0 }
-
-// maxShownCommand is how much of a command the prompt has, in bytes.
-const maxShownCommand = 1 << 10
-
-// shown returns the demands as the prompt has them.
-func (a Acceptance) shown() Acceptance {
-	a.Commands = slices.Clone(a.Commands)
-	for i, c := range a.Commands {
-		a.Commands[i].Command = text.Cut(strings.ToValidUTF8(c.Command, "\uFFFD"), maxShownCommand, 2*maxShownCommand, "…")
-	}
-	a.Schemas = slices.Clone(a.Schemas)
-	for i, s := range a.Schemas {
-		var b bytes.Buffer
-		if json.Compact(&b, []byte(s)) == nil {
-			a.Schemas[i] = b.String()
-		}
-	}
-	return a
-}
-
 // checkOutput is the most of the output of a check, in bytes: the model can make the call itself to see more.
 const checkOutput = 2 << 10
 
 // checksDue reports whether the last turn has an accepted finish call and the commands must run now.
-func checksDue(cfg Config, turns []*turn.Turn) bool {
+func checksDue(cfg config.Config, turns []*turn.Turn) bool {
 	if len(turns) == 0 || len(cfg.Accept.Commands) == 0 {
 		return false
 	}
@@ -79,7 +43,7 @@ func checksDue(cfg Config, turns []*turn.Turn) bool {
 }
 
 // checks is the turn that runs the commands.
-func checks(cfg Config, prior []*turn.Turn) *turn.Turn {
+func checks(cfg config.Config, prior []*turn.Turn) *turn.Turn {
 	t := &turn.Turn{Index: prior[len(prior)-1].Index + 1, Checks: true}
 	for i, c := range cfg.Accept.Commands {
 		id := turn.CallID(cfg.Attempt, t.Index, i)
@@ -162,7 +126,7 @@ func judged(turns []*turn.Turn) []*turn.Turn {
 }
 
 // acceptanceFailed finds that the model repeatedly claimed a success that does not hold, or that a check may not be made.
-func acceptanceFailed(_ Config, turns []*turn.Turn) *outcome.Failure {
+func acceptanceFailed(_ config.Config, turns []*turn.Turn) *outcome.Failure {
 	f := &outcome.Failure{Category: outcome.Incomplete, Reason: outcome.ReasonAcceptanceFailed, Retryable: true}
 	for _, t := range turns {
 		if !t.Checks || !t.Settled() {
@@ -175,7 +139,7 @@ func acceptanceFailed(_ Config, turns []*turn.Turn) *outcome.Failure {
 		}
 	}
 	times, last := refusedFinishes(turns)
-	if times < maxRefusedFinishes {
+	if times < config.MaxRefusedFinishes {
 		return nil
 	}
 	f.Message = fmt.Sprintf("The model called finish %d times, and what must hold did not. Last: %s", times, text.Cut(last.Output, maxSaid, 2*maxSaid, "…"))
@@ -216,7 +180,7 @@ func lastClaim(turns []*turn.Turn) string {
 }
 
 // valueMisfit returns why the value of a finish call does not match the demands of the task, "" if it does.
-func (a Acceptance) valueMisfit(value json.RawMessage) string {
+func valueMisfit(a config.Acceptance, value json.RawMessage) string {
 	if len(a.Schemas) == 0 {
 		return ""
 	}

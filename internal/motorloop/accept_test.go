@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -61,7 +61,7 @@ func finishWith(summary, value string) turn.Call {
 	return call(toolapi.ToolFinish, string(arguments))
 }
 
-var tested = []AcceptCommand{{Command: "make test", TimeoutSeconds: 30}}
+var tested = []config.AcceptCommand{{Command: "make test", TimeoutSeconds: 30}}
 
 const countSchema = `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`
 
@@ -70,7 +70,7 @@ func TestAcceptance(t *testing.T) {
 	const ok, part = toolapi.FinishSucceeded, toolapi.FinishPartial
 	done := says("", finish(ok, "Done."))
 	for name, tt := range map[string]struct {
-		accept     Acceptance
+		accept     config.Acceptance
 		passesFrom int
 		answers    []chat.Answer
 		textEnds   bool
@@ -79,48 +79,48 @@ func TestAcceptance(t *testing.T) {
 		// codes are those of all results, told the last message to the model.
 		codes, told string
 	}{
-		"passes": {accept: Acceptance{Commands: tested}, answers: []chat.Answer{done}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"passes": {accept: config.Acceptance{Commands: tested}, answers: []chat.Answer{done}, want: "Completed", says: "Done.", codes: "ok ok"},
 		"passes the second time": {
-			accept: Acceptance{Commands: tested}, passesFrom: 2, answers: []chat.Answer{done, says("", bash("mend")), done}, want: "Completed", says: "Done.",
+			accept: config.Acceptance{Commands: tested}, passesFrom: 2, answers: []chat.Answer{done, says("", bash("mend")), done}, want: "Completed", says: "Done.",
 			codes: "ok exit_2 ok ok ok", told: "error not_accepted: 1 of 1 checks failed. Mend the cause, and call finish again.\n[check 1 of 1] make test\nexit status 2\nrun 1: 1 failed",
 		},
 		"never passes": {
-			accept: Acceptance{Commands: tested}, passesFrom: 9, answers: []chat.Answer{done, done, done}, want: outcome.ReasonAcceptanceFailed,
+			accept: config.Acceptance{Commands: tested}, passesFrom: 9, answers: []chat.Answer{done, done, done}, want: outcome.ReasonAcceptanceFailed,
 			says: "The model called finish 3 times, and what must hold did not. Last: 1 of 1 checks failed.", codes: "ok exit_2 ok exit_2 ok exit_2",
 		},
 		"hangs": {
-			accept: Acceptance{Commands: append(slices.Clone(tested), AcceptCommand{Command: "flaky", TimeoutSeconds: 5})}, answers: []chat.Answer{done, says("", finish(part, "It hangs."))},
+			accept: config.Acceptance{Commands: append(slices.Clone(tested), config.AcceptCommand{Command: "flaky", TimeoutSeconds: 5})}, answers: []chat.Answer{done, says("", finish(part, "It hangs."))},
 			want: outcome.ReasonPartial, says: "It hangs.", codes: "ok ok timeout ok", told: "1 of 2 checks failed. Mend the cause, and call finish again.\n[check 2 of 2] flaky",
 		},
-		"partly is not held to it":  {accept: Acceptance{Commands: tested, Files: []string{"a"}, Schemas: []string{countSchema}}, passesFrom: 9, answers: []chat.Answer{says("", finish(part, "Half."))}, want: outcome.ReasonPartial, says: "Half.", codes: "ok"},
-		"a file":                    {accept: Acceptance{Files: []string{"given.txt"}}, answers: []chat.Answer{done}, want: "Completed", says: "Done.", codes: "ok"},
-		"a file that is not there":  {accept: Acceptance{Files: []string{"given.txt", "a"}}, answers: []chat.Answer{done, says("", write("a")), done}, want: "Completed", says: "Done.", codes: "not_accepted ok ok", told: `the task demands these files, and they are not in the workspace: "a".`},
-		"a pattern":                 {accept: Acceptance{Files: []string{"artifacts/*.csv"}}, answers: []chat.Answer{done, says("", write("artifacts/a.csv"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "not_accepted ok ok"},
+		"partly is not held to it":  {accept: config.Acceptance{Commands: tested, Files: []string{"a"}, Schemas: []string{countSchema}}, passesFrom: 9, answers: []chat.Answer{says("", finish(part, "Half."))}, want: outcome.ReasonPartial, says: "Half.", codes: "ok"},
+		"a file":                    {accept: config.Acceptance{Files: []string{"given.txt"}}, answers: []chat.Answer{done}, want: "Completed", says: "Done.", codes: "ok"},
+		"a file that is not there":  {accept: config.Acceptance{Files: []string{"given.txt", "a"}}, answers: []chat.Answer{done, says("", write("a")), done}, want: "Completed", says: "Done.", codes: "not_accepted ok ok", told: `the task demands these files, and they are not in the workspace: "a".`},
+		"a pattern":                 {accept: config.Acceptance{Files: []string{"artifacts/*.csv"}}, answers: []chat.Answer{done, says("", write("artifacts/a.csv"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "not_accepted ok ok"},
 		"a claim of the summary":    {answers: []chat.Answer{says("", finish(ok, "It is in `artifacts/report.md`.")), says("", finish(ok, "It is here: 4."))}, want: "Completed", says: "It is here: 4.", codes: "not_accepted ok", told: `these are not in the workspace: "artifacts/report.md"`},
 		"a claim of what is not":    {answers: []chat.Answer{says("", finish(part, "There is no artifacts/report.md."))}, want: outcome.ReasonPartial, says: "There is no", codes: "ok"},
-		"a value":                   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count": 3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "ok"},
-		"no value":                  {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{done, says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the argument "value" is missing`},
-		"another value":             {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count":"three"}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema: the property "count" does not fit its schema (integer): it is the string "three"`},
-		"a value of another kind":   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `3`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema (object): it is the number 3`},
+		"a value":                   {accept: config.Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count": 3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "ok"},
+		"no value":                  {accept: config.Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{done, says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the argument "value" is missing`},
+		"another value":             {accept: config.Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count":"three"}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema: the property "count" does not fit its schema (integer): it is the string "three"`},
+		"a value of another kind":   {accept: config.Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `3`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema (object): it is the number 3`},
 		"a value without a schema":  {answers: []chat.Answer{says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", codes: "ok"},
-		"a key twice":               {accept: Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count":3,"count":4}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `has the key "count" twice`},
-		"a large value as text":     {accept: Acceptance{Schemas: []string{`{"type":"string"}`}}, textEnds: true, answers: slices.Repeat([]chat.Answer{says(`"` + strings.Repeat("a", 9000) + `"`)}, 3), want: outcome.ReasonAcceptanceFailed, says: `"value" is missing`, codes: "not_accepted not_accepted not_accepted"},
-		"two schemas":               {accept: Acceptance{Schemas: []string{countSchema, `{"properties":{"count":{"minimum":5}}}`}}, answers: []chat.Answer{says("", finishWith("3", `{"count":3}`)), says("", finishWith("5", `{"count":5}`))}, want: "Completed", says: "5", value: `{"count":5}`, codes: "not_accepted ok"},
-		"a schema that is hostile":  {accept: Acceptance{Schemas: []string{`{"$ref":"#"}`}}, answers: []chat.Answer{says("", finishWith("3", `3`)), says("", finish(part, "Cannot."))}, want: outcome.ReasonPartial, says: "Cannot.", codes: "not_accepted ok", told: "the value cannot be held to its schema"},
-		"of the last answer":        {accept: Acceptance{Commands: tested}, answers: slices.Repeat([]chat.Answer{says("", bash("work"))}, 0), want: outcome.ReasonMaxIterations},
-		"text that ends":            {accept: Acceptance{Commands: tested}, passesFrom: 2, textEnds: true, answers: []chat.Answer{says("It is 4."), says("", bash("mend")), says("It is 5.")}, want: "Completed", says: "It is 5.", codes: "ok exit_2 ok ok ok"},
-		"text that is JSON":         {accept: Acceptance{Schemas: []string{countSchema}}, textEnds: true, answers: []chat.Answer{says("It is 4."), says(` {"count": 4} `)}, want: "Completed", says: `{"count": 4}`, value: `{"count":4}`, codes: "not_accepted ok"},
-		"different ends that lie":   {accept: Acceptance{Commands: tested, Files: []string{"a"}}, passesFrom: 9, answers: []chat.Answer{done, says("", write("a"), finish(ok, "Done.")), done}, want: outcome.ReasonAcceptanceFailed, says: "3 times", codes: "not_accepted ok ok exit_2 ok exit_2"},
-		"mended in the same answer": {accept: Acceptance{Commands: tested}, answers: []chat.Answer{says("", bash("make test"), finish(ok, "Done."))}, passesFrom: 1, want: "Completed", says: "Done.", codes: "ok ok ok"},
+		"a key twice":               {accept: config.Acceptance{Schemas: []string{countSchema}}, answers: []chat.Answer{says("", finishWith("Three.", `{"count":3,"count":4}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `has the key "count" twice`},
+		"a large value as text":     {accept: config.Acceptance{Schemas: []string{`{"type":"string"}`}}, textEnds: true, answers: slices.Repeat([]chat.Answer{says(`"` + strings.Repeat("a", 9000) + `"`)}, 3), want: outcome.ReasonAcceptanceFailed, says: `"value" is missing`, codes: "not_accepted not_accepted not_accepted"},
+		"two schemas":               {accept: config.Acceptance{Schemas: []string{countSchema, `{"properties":{"count":{"minimum":5}}}`}}, answers: []chat.Answer{says("", finishWith("3", `{"count":3}`)), says("", finishWith("5", `{"count":5}`))}, want: "Completed", says: "5", value: `{"count":5}`, codes: "not_accepted ok"},
+		"a schema that is hostile":  {accept: config.Acceptance{Schemas: []string{`{"$ref":"#"}`}}, answers: []chat.Answer{says("", finishWith("3", `3`)), says("", finish(part, "Cannot."))}, want: outcome.ReasonPartial, says: "Cannot.", codes: "not_accepted ok", told: "the value cannot be held to its schema"},
+		"of the last answer":        {accept: config.Acceptance{Commands: tested}, answers: slices.Repeat([]chat.Answer{says("", bash("work"))}, 0), want: outcome.ReasonMaxIterations},
+		"text that ends":            {accept: config.Acceptance{Commands: tested}, passesFrom: 2, textEnds: true, answers: []chat.Answer{says("It is 4."), says("", bash("mend")), says("It is 5.")}, want: "Completed", says: "It is 5.", codes: "ok exit_2 ok ok ok"},
+		"text that is JSON":         {accept: config.Acceptance{Schemas: []string{countSchema}}, textEnds: true, answers: []chat.Answer{says("It is 4."), says(` {"count": 4} `)}, want: "Completed", says: `{"count": 4}`, value: `{"count":4}`, codes: "not_accepted ok"},
+		"different ends that lie":   {accept: config.Acceptance{Commands: tested, Files: []string{"a"}}, passesFrom: 9, answers: []chat.Answer{done, says("", write("a"), finish(ok, "Done.")), done}, want: outcome.ReasonAcceptanceFailed, says: "3 times", codes: "not_accepted ok ok exit_2 ok exit_2"},
+		"mended in the same answer": {accept: config.Acceptance{Commands: tested}, answers: []chat.Answer{says("", bash("make test"), finish(ok, "Done."))}, passesFrom: 1, want: "Completed", says: "Done.", codes: "ok ok ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := Config{Accept: tt.accept, TextEnds: tt.textEnds}
+			cfg := config.Config{Accept: tt.accept, TextEnds: tt.textEnds}
 			if name == "of the last answer" {
 				// A finish call in the last allowed answer is checked all the same.
 				cfg.MaxIterations, tt.answers, tt.want, tt.says, tt.codes = 1, []chat.Answer{done}, "Completed", "Done.", "ok ok"
 			}
-			if !tt.accept.any() {
+			if !tt.accept.Any() {
 				cfg.Tools = granted(tt.answers)
 			}
 			w := newCallingWorld(t, cfg, checkedWorkspace(tt.passesFrom), tt.answers...)
@@ -159,8 +159,8 @@ func TestChecksSurvive(t *testing.T) {
 		for nth := 1; nth <= 4; nth++ {
 			t.Run(fmt.Sprint(point, nth), func(t *testing.T) {
 				t.Parallel()
-				accept := Acceptance{Commands: append(slices.Clone(tested), AcceptCommand{Command: "lint"}), Files: []string{"given.txt"}}
-				w := newCallingWorld(t, Config{Accept: accept}, checkedWorkspace(1), says("", finish(toolapi.FinishSucceeded, "Done.")))
+				accept := config.Acceptance{Commands: append(slices.Clone(tested), config.AcceptCommand{Command: "lint"}), Files: []string{"given.txt"}}
+				w := newCallingWorld(t, config.Config{Accept: accept}, checkedWorkspace(1), says("", finish(toolapi.FinishSucceeded, "Done.")))
 				seen := 0
 				w.setFault(func(ctx context.Context, p string) error {
 					if p == point {
@@ -196,7 +196,7 @@ func TestCheckThatIsEndedFromOutside(t *testing.T) {
 			t.Parallel()
 			behave, n := checkedWorkspace(1), 0
 			done := says("", finish(toolapi.FinishSucceeded, "Done."))
-			w := newCallingWorld(t, Config{Accept: Acceptance{Commands: tested}}, func(c toolapi.Call) toolapi.Result {
+			w := newCallingWorld(t, config.Config{Accept: config.Acceptance{Commands: tested}}, func(c toolapi.Call) toolapi.Result {
 				if n++; n <= lost {
 					return toolapi.Result{ErrorCode: strings.TrimPrefix(code, "never ")}
 				}
@@ -223,7 +223,7 @@ func TestCheckThatIsEndedFromOutside(t *testing.T) {
 func TestApprovalOfACheckIsForOnce(t *testing.T) {
 	t.Parallel()
 	behave, lost := checkedWorkspace(1), 0
-	w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}}}}, func(c toolapi.Call) toolapi.Result {
+	w, p := gatedWorld(t, config.Config{Accept: config.Acceptance{Commands: []config.AcceptCommand{{Command: "gated"}}}}, func(c toolapi.Call) toolapi.Result {
 		if lost++; lost == 1 {
 			return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}
 		}
@@ -257,7 +257,7 @@ func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 			t.Parallel()
 			behave, n := checkedWorkspace(1), 0
 			done := says("", finish(toolapi.FinishSucceeded, "Done."))
-			cfg := Config{OnUnknown: tt.onUnknown, Accept: Acceptance{Commands: []AcceptCommand{{Command: "risky"}}}}
+			cfg := config.Config{OnUnknown: tt.onUnknown, Accept: config.Acceptance{Commands: []config.AcceptCommand{{Command: "risky"}}}}
 			w, _ := gatedWorld(t, cfg, func(c toolapi.Call) toolapi.Result {
 				if n++; n == 1 {
 					return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}
@@ -281,8 +281,8 @@ func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 // After a person did not approve a check, no further ask and no further call is made.
 func TestChecksEndWithADenial(t *testing.T) {
 	t.Parallel()
-	commands := []AcceptCommand{{Command: "gated 1"}, {Command: "make test"}, {Command: "gated 2"}}
-	w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: commands}}, checkedWorkspace(1), says("Done."))
+	commands := []config.AcceptCommand{{Command: "gated 1"}, {Command: "make test"}, {Command: "gated 2"}}
+	w, p := gatedWorld(t, config.Config{Accept: config.Acceptance{Commands: commands}}, checkedWorkspace(1), says("Done."))
 	w.mustAsk(t, nil, "a1-s2-c0", "a1-s2-c0")
 	p.said["a1-s2-c0"] = "Deny"
 	out := mustRun(t, w, nil)
@@ -296,7 +296,7 @@ func TestNotesOfChecksAreTold(t *testing.T) {
 	t.Parallel()
 	finishing := &turn.Turn{Index: 1, Calls: []turn.Call{{ID: "a1-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
 	checking := &turn.Turn{Index: 2, Checks: true, Calls: []turn.Call{{ID: "a1-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
-	msgs := Transcript(Config{Task: "t"}, []*turn.Turn{finishing, checking})
+	msgs := Transcript(config.Config{Task: "t"}, []*turn.Turn{finishing, checking})
 	if last := msgs[len(msgs)-1]; !strings.HasSuffix(last.Content, "[background: lost]") || finishing.Notes != nil || !finishing.Results[0].OK {
 		t.Errorf("the model is told %q", last.Content)
 	}
@@ -308,7 +308,7 @@ func TestChecksNeedApproval(t *testing.T) {
 	for outcome, want := range map[turn.AskOutcome]string{turn.AskApproved: "Completed", turn.AskDenied: outcome.ReasonAcceptanceFailed, turn.AskExpired: outcome.ReasonAcceptanceFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
-			w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}, {Command: "make test"}}}}, checkedWorkspace(1), says("Done."))
+			w, p := gatedWorld(t, config.Config{Accept: config.Acceptance{Commands: []config.AcceptCommand{{Command: "gated"}, {Command: "make test"}}}}, checkedWorkspace(1), says("Done."))
 			const id = "a1-s2-c0"
 			w.mustAsk(t, nil, id, id)
 			if len(w.sandbox.executed) > 0 {
@@ -324,33 +324,5 @@ func TestChecksNeedApproval(t *testing.T) {
 				t.Errorf("got %+v", out)
 			}
 		})
-	}
-}
-
-// The demands of a task are in the prompt, and the value is offered only if there is a schema for it.
-func TestDemandsAreTold(t *testing.T) {
-	t.Parallel()
-	cfg := Config{Tools: []string{"bash"}, MaxIterations: 20, Accept: Acceptance{
-		Files: []string{"a\n# b"}, Schemas: []string{"{\n  \"type\": \"object\"\n}"},
-		Commands: []AcceptCommand{{Command: "make\ntest", TimeoutSeconds: 30}, {Command: strings.Repeat("é", 2000), TimeoutSeconds: 1}},
-	}}
-	prompt := SystemPrompt(cfg)
-	for _, want := range []string{
-		`- the workspace has "a\n# b"`, `within 30 s: "make\ntest"`, `fits this JSON schema: {"type":"object"}`, "After 3 times the attempt ends.",
-	} {
-		if !strings.Contains(prompt, want) {
-			t.Errorf("%q is missing in %s", want, prompt)
-		}
-	}
-	if n := len(prompt) - len(SystemPrompt(Config{Tools: []string{"bash"}, MaxIterations: 20})); n > 2500 {
-		t.Errorf("the demands take %d bytes", n)
-	}
-	parameters := func(cfg Config) string {
-		defs := cfg.definitions(catalog.Builtin())
-		return string(defs[len(defs)-1].Parameters)
-	}
-	with, without := parameters(cfg), parameters(Config{})
-	if !strings.Contains(with, `"value"`) || strings.Contains(without, `"value"`) || !strings.Contains(without, `"summary"`) {
-		t.Errorf("with a schema: %s\nwithout: %s", with, without)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -14,15 +15,12 @@ import (
 // restart reaches the same one.
 const againSuffix = "-t"
 
-// onlyReads reports whether a call of the tool changes nothing at all, wherever it is made.
-func onlyReads(tool string) bool { return toolapi.OnlyReads(tool) || tool == toolapi.ToolSearchWeb }
-
 // onceMore repeats a read-only call once if its failure may pass. The model would do the same, at the price of an answer. The second result
 // counts, unless its end was not seen.
 func (r *run) onceMore(
 	ctx context.Context, c *turn.Call, first *toolapi.Result, repeat func() (*toolapi.Result, error),
 ) (*toolapi.Result, error) {
-	if first == nil || first.OK || !first.Retryable || !onlyReads(c.Tool) {
+	if first == nil || first.OK || !first.Retryable || !catalog.OnlyReads(c.Tool) {
 		return first, nil
 	}
 	r.log.LogAttrs(ctx, slog.LevelInfo, "a call that only reads is made once more", slog.String("call", c.ID), slog.String("tool", c.Tool),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -27,7 +28,7 @@ func TestReadsAreMadeOnceMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Config{Tools: []string{"bash", "read"}}, func(c toolapi.Call) toolapi.Result {
+			w := newWorld(t, config.Config{Tools: []string{"bash", "read"}}, func(c toolapi.Call) toolapi.Result {
 				if strings.HasSuffix(c.ID, againSuffix) {
 					return tt.second
 				}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -59,7 +60,7 @@ func TestReadsAreMadeSideBySide(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	const n = toolapi.MaxReads
-	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(n)...), says("done"))
+	w := newWorld(t, config.Config{Tools: []string{"read"}}, nil, says("", reads(n)...), says("done"))
 	m := &meetingTools{met: make(chan struct{}), want: n}
 	w.loop.Tools = m
 	if out, err := w.loop.Run(ctx, nil); err != nil || out.Kind != outcome.Completed {
@@ -80,7 +81,7 @@ func TestReadsAhead(t *testing.T) {
 	read, write := reads(1)[0], write("a")
 	for name, tt := range map[string]struct {
 		calls []turn.Call
-		cfg   Config
+		cfg   config.Config
 		// most is how many calls of the answer are made.
 		most int
 		// first are the calls that are made before the first that writes.
@@ -91,7 +92,7 @@ func TestReadsAhead(t *testing.T) {
 		"with one that writes":    {calls: append(reads(10), write), most: toolapi.MaxCalls},
 		"before one that writes":  {calls: []turn.Call{read, read, write, read}, most: 4, first: 2},
 		"after one that writes":   {calls: []turn.Call{write, read, read}, most: 3},
-		"each recorded":           {calls: []turn.Call{read, read}, cfg: Config{SettleEach: true}, most: 2},
+		"each recorded":           {calls: []turn.Call{read, read}, cfg: config.Config{SettleEach: true}, most: 2},
 		"with a bad one":          {calls: []turn.Call{read, call(toolapi.ToolRead, `{}`), read}, most: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +117,7 @@ func TestReadsAhead(t *testing.T) {
 // A call that needs approval is not made ahead.
 func TestReadsAheadWaitForApproval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{Tools: []string{"read"}}, nil,
+	w := newWorld(t, config.Config{Tools: []string{"read"}}, nil,
 		says("", reads(1)[0], call(toolapi.ToolRead, `{"path":"gated"}`), call(toolapi.ToolRead, `{"path":"b"}`)), says("done"))
 	w.loop.Policy = &fakePolicy{journal: w.journal, fakePerson: w.person}
 	out := mustRun(t, w, nil)
@@ -128,7 +129,7 @@ func TestReadsAheadWaitForApproval(t *testing.T) {
 // The end of a sandbox ends all of them, and no goroutine leaks.
 func TestReadsAheadEndWithTheSandbox(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(4)...))
+	w := newWorld(t, config.Config{Tools: []string{"read"}}, nil, says("", reads(4)...))
 	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost}
 	w.loop.Tools = toolsFunc(func(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
 		if c.ID == "a1-s1-c0" {
@@ -150,7 +151,7 @@ func TestReadsAheadPanic(t *testing.T) {
 	for name, calls := range map[string][]turn.Call{"alone": reads(1), "two": reads(2), "after one that succeeds": reads(3)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", calls...))
+			w := newWorld(t, config.Config{Tools: []string{"read"}}, nil, says("", calls...))
 			w.loop.Tools = toolsFunc(func(_ context.Context, c toolapi.Call) (toolapi.Result, error) {
 				if len(calls) == 3 && c.ID == "a1-s1-c0" {
 					return toolapi.Result{OK: true}, nil

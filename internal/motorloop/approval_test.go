@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // gatedWorld is a world whose calls are judged. No decision has been made yet.
-func gatedWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) (*world, *fakePolicy) {
+func gatedWorld(t *testing.T, cfg config.Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) (*world, *fakePolicy) {
 	t.Helper()
 	cfg.Tools = []string{
 		toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolRequestApproval, toolapi.ToolSaveCredential, toolapi.ToolSearchWeb,
@@ -45,7 +46,7 @@ func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, executi
 // The result of an approved call shows that a person approved it.
 func TestApprovedCallsAreTold(t *testing.T) {
 	t.Parallel()
-	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+	w, p := gatedWorld(t, config.Config{}, nil, says("", bash("gated")), says("done"))
 	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	p.said["a1-s1-c0"] = "Approve"
 	w.mustWait(t, nil, "")
@@ -105,7 +106,7 @@ func TestApproval(t *testing.T) {
 		"what the engine does is denied":   {saves("gated"), "Deny", false, turn.AskDenied, toolapi.CodeApprovalDenied, "a1-s1-c0 a1-s1-c2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, p := gatedWorld(t, Config{}, nil, says("", bash("before"), tt.call, bash("after"), question("all well?")), says("done"))
+			w, p := gatedWorld(t, config.Config{}, nil, says("", bash("before"), tt.call, bash("after"), question("all well?")), says("done"))
 			saved := map[string]int{}
 			w.loop.Credentials = &fakeStore{fault: noFault, saved: saved, ready: func() bool { return true }}
 			w.mustAsk(t, nil, id, id)
@@ -143,7 +144,7 @@ func TestApproval(t *testing.T) {
 // A decision is final, even if later responses and the policy differ.
 func TestADecisionCountsForEver(t *testing.T) {
 	for _, first := range []string{"Approve", "Deny"} {
-		w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+		w, p := gatedWorld(t, config.Config{}, nil, says("", bash("gated")), says("done"))
 		w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 		p.said["a1-s1-c0"] = first
 		// The decision is recorded, and nothing after it.
@@ -164,7 +165,7 @@ func TestADecisionCountsForEver(t *testing.T) {
 
 // A recorded request is waited for, also by a loop whose policy would no longer make it.
 func TestARequestIsNotForgotten(t *testing.T) {
-	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+	w, p := gatedWorld(t, config.Config{}, nil, says("", bash("gated")), says("done"))
 	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	w.loop.Policy = laxPolicy{p}
 	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
@@ -181,7 +182,7 @@ func (laxPolicy) NeedsApproval(turn.Call) bool { return false }
 
 // Another loop recorded first, and its record counts for this one.
 func TestTheFirstDecisionIsUsed(t *testing.T) {
-	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+	w, p := gatedWorld(t, config.Config{}, nil, says("", bash("gated")), says("done"))
 	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	turns := w.journal.load()
 	other := w.journal.load()[0]
@@ -216,7 +217,7 @@ func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 		"reading":        {read("gated lost"), map[string]string{first: "Approve"}, "", "", []string{first, second}, "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, p := gatedWorld(t, Config{}, lostUntil(1), says("", tt.call), says("done"))
+			w, p := gatedWorld(t, config.Config{}, lostUntil(1), says("", tt.call), says("done"))
 			p.said, p.over = tt.said, map[string]bool{tt.over: true}
 			answers := map[string]string{first: "Retry"}
 			if tt.asks != "" {
@@ -236,7 +237,7 @@ func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 }
 
 func TestForbiddenCalls(t *testing.T) {
-	w, _ := gatedWorld(t, Config{}, nil, says("", bash("forbidden gated"), bash("fine")), says("done"))
+	w, _ := gatedWorld(t, config.Config{}, nil, says("", bash("forbidden gated"), bash("fine")), says("done"))
 	w.mustWait(t, nil, "")
 	if d := cmp.Diff([]string{toolapi.CodeCommandNotAllowed, "output of a1-s1-c1"}, w.results()); d != "" {
 		t.Error(d)
@@ -248,7 +249,7 @@ func TestForbiddenCalls(t *testing.T) {
 
 // No person is asked about a call that is not made in any case.
 func TestRefusedCallsAskNobody(t *testing.T) {
-	w, _ := gatedWorld(t, Config{}, nil, says("",
+	w, _ := gatedWorld(t, config.Config{}, nil, says("",
 		call(toolapi.ToolBash, `{"command":{"gated":1}}`), call(toolapi.ToolWrite, `{"path":"gated","content":""}`), call("gated", "{}"), request(""),
 	), says("done"))
 	w.mustWait(t, nil, "")
@@ -262,7 +263,7 @@ func TestRefusedCallsAskNobody(t *testing.T) {
 }
 
 func TestRequestApprovalWithoutAPolicy(t *testing.T) {
-	w, _ := gatedWorld(t, Config{}, nil, says("", request("push"), bash("gated once")), says("done"))
+	w, _ := gatedWorld(t, config.Config{}, nil, says("", request("push"), bash("gated once")), says("done"))
 	w.loop.Policy = nil
 	w.mustWait(t, nil, "")
 	if d := cmp.Diff([]string{toolapi.CodeApprovalDenied, "output of a1-s1-c1"}, w.results()); d != "" {
@@ -275,7 +276,7 @@ func TestRequestApprovalWithoutAPolicy(t *testing.T) {
 
 // A call whose effect has already happened is not made again, and no person is asked about it: not in the same turn, not later.
 func TestAlreadyDone(t *testing.T) {
-	w, p := gatedWorld(t, Config{}, nil,
+	w, p := gatedWorld(t, config.Config{}, nil,
 		says("", bash("gated once"), bash("gated once"), bash("once 2")), says("", bash("gated once"), bash("once 2")), says("done"))
 	w.mustAsk(t, nil, "a1-s1-c0", "a1-s1-c0")
 	p.said["a1-s1-c0"] = "Approve"
@@ -304,7 +305,7 @@ func TestAlreadyDone(t *testing.T) {
 
 // Its effect is unknown, and stays so for every call with the same key.
 func TestPerhapsAlreadyDone(t *testing.T) {
-	w, _ := gatedWorld(t, Config{OnUnknown: turn.UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
+	w, _ := gatedWorld(t, config.Config{OnUnknown: turn.UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
 	w.mustWait(t, nil, "")
 	res := w.journal.load()[0].Results
 	if res[0].ErrorCode != toolapi.CodeOutcomeUnknown || res[1].Output != "perhaps done by a1-s1-c0" || len(w.sandbox.executed) != 1 {
@@ -314,7 +315,7 @@ func TestPerhapsAlreadyDone(t *testing.T) {
 
 // Data from the web is marked, also when it is shown a second time.
 func TestAlreadyDoneFromTheWeb(t *testing.T) {
-	w, _ := gatedWorld(t, Config{Domains: []string{"example.org"}}, nil, says("", bash("once"), bash("once")), says("done"))
+	w, _ := gatedWorld(t, config.Config{Domains: []string{"example.org"}}, nil, says("", bash("once"), bash("once")), says("done"))
 	w.mustWait(t, nil, "")
 	for i, res := range w.journal.load()[0].Results {
 		if res.Provenance != toolapi.ProvenanceWeb {

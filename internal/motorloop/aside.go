@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -64,7 +65,7 @@ const (
 
 // recordedSummaryRequest asks for a summary of the turns up to the one with index through: of the previous summary, and of the turns that
 // it does not cover. It is for a conversation that does not fit.
-func recordedSummaryRequest(cfg Config, turns []*turn.Turn, through int32) chat.Request {
+func recordedSummaryRequest(cfg config.Config, turns []*turn.Turn, through int32) chat.Request {
 	before := lastSummary(turns)
 	return aside(summaryPrompt,
 		section("The task", cfg.Task),
@@ -74,7 +75,7 @@ func recordedSummaryRequest(cfg Config, turns []*turn.Turn, through int32) chat.
 }
 
 // partialRequest asks for a partial result.
-func partialRequest(cfg Config, turns []*turn.Turn) chat.Request {
+func partialRequest(cfg config.Config, turns []*turn.Turn) chat.Request {
 	before := lastSummary(turns)
 	return aside(partialPrompt,
 		section("The task", cfg.Task),
@@ -84,7 +85,7 @@ func partialRequest(cfg Config, turns []*turn.Turn) chat.Request {
 }
 
 // hintRequest asks for a hint at the cause of the failure.
-func hintRequest(cfg Config, turns []*turn.Turn, f *outcome.Failure) chat.Request {
+func hintRequest(cfg config.Config, turns []*turn.Turn, f *outcome.Failure) chat.Request {
 	steps := iterations(turns)
 	first, calls := len(steps), 0
 	for first > 0 && calls < hintTurns {

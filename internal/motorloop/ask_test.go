@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -33,7 +34,7 @@ func TestReplied(t *testing.T) {
 // A reply is recorded with how it came, belongs to the person, and is shown to the model word for word, also by another loop.
 func TestAReplyIsThePersons(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{}, nil, says("", question("Which colour?")), says("done"))
+	w := newWorld(t, config.Config{}, nil, says("", question("Which colour?")), says("done"))
 	out := mustRun(t, w, nil)
 	mustRun(t, w, map[string]string{out.Waiting.ID: "blue"})
 	turns := w.journal.load()
@@ -66,7 +67,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p := gatedWorld(t, Config{}, nil, says("", tt.call), says("done"))
+			w, p := gatedWorld(t, config.Config{}, nil, says("", tt.call), says("done"))
 			p.reasons = map[string]string{id: "it is\nFriday"}
 			w.mustAsk(t, nil, id, id)
 			p.said[id] = tt.said
@@ -103,7 +104,7 @@ func TestReasonsOfDomainDecisions(t *testing.T) {
 		"AllowRun\nread only":              "example.com can be reached: AllowRun\nThe person says: read only",
 		"AllowRun\n ":                      "example.com can be reached: AllowRun",
 	} {
-		w := newWorld(t, Config{RequestDomain: true}, nil, says("", wants("example.com")), says("done"))
+		w := newWorld(t, config.Config{RequestDomain: true}, nil, says("", wants("example.com")), says("done"))
 		w.loop.Domains = &fakeDomains{allowed: map[string]bool{}}
 		out := mustRun(t, w, nil)
 		mustRun(t, w, map[string]string{out.Waiting.ID: answer})
@@ -128,7 +129,7 @@ func TestTheDefaultCountsAtTheEndOfTheTime(t *testing.T) {
 		"over":     {nil, true, "There was no reply in time, so the default of your question counts: blue", toolapi.ProvenanceInternal},
 		"answered": {map[string]string{id: "red"}, true, "The person replied: red", toolapi.ProvenanceUser},
 	} {
-		w := newWorld(t, Config{}, nil, says("", call(toolapi.ToolAskUser, `{"question":"Which colour?","default":"blue"}`)), says("done"))
+		w := newWorld(t, config.Config{}, nil, says("", call(toolapi.ToolAskUser, `{"question":"Which colour?","default":"blue"}`)), says("done"))
 		w.person.defaults[id] = true
 		w.mustWait(t, nil, id)
 		w.person.over[id] = tt.over
@@ -155,7 +156,7 @@ func TestQuestionsThatAreNone(t *testing.T) {
 		"eleven options":  `{"question":"Which?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`,
 		"an empty option": `{"question":"Which?","options":["a",""]}`,
 	} {
-		w := newWorld(t, Config{}, nil, says("", call(toolapi.ToolAskUser, arguments)), says("done"))
+		w := newWorld(t, config.Config{}, nil, says("", call(toolapi.ToolAskUser, arguments)), says("done"))
 		if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 			t.Errorf("%s: %+v", name, out)
 			continue

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -39,9 +40,9 @@ func TestNotesAreTold(t *testing.T) {
 		Index: 1, Calls: []turn.Call{{ID: "a1-s1-c0", ModelID: "m", Tool: "bash", Arguments: "{}"}},
 		Results: []*toolapi.Result{{OK: true, Output: "fine", Provenance: toolapi.ProvenanceInternal}},
 	}
-	before := Transcript(Config{}, []*turn.Turn{step})
+	before := Transcript(config.Config{}, []*turn.Turn{step})
 	step.Notes = []string{"[one]", "[two]"}
-	after := Transcript(Config{}, []*turn.Turn{step})
+	after := Transcript(config.Config{}, []*turn.Turn{step})
 	if len(before) != len(after) {
 		t.Fatalf("%d messages, and %d with notes", len(before), len(after))
 	}

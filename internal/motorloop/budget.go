@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
@@ -14,20 +16,8 @@ import (
 // soon as less than half of a limit is left, or when a person let the model wait. The note of a turn never changes: time and tokens are recorded
 // with its results.
 
-// limits are the limits of the run beside its answers in words, "" for none.
-func (cfg Config) limits() string {
-	var all []string
-	if cfg.TimeLimit > 0 {
-		all = append(all, inWords(cfg.TimeLimit))
-	}
-	if cfg.MaxTokens > 0 {
-		all = append(all, fmt.Sprintf("%d tokens", cfg.MaxTokens))
-	}
-	return strings.Join(all, " and ")
-}
-
 // leftNote returns the note about the remaining limits after a turn, which is its answer with that number; "" for no note.
-func leftNote(cfg Config, t *turn.Turn, answer int32) string {
+func leftNote(cfg config.Config, t *turn.Turn, answer int32) string {
 	answers := cfg.MaxIterations - answer
 	if answers <= 0 || !t.Settled() {
 		return ""
@@ -41,7 +31,7 @@ func leftNote(cfg Config, t *turn.Turn, answer int32) string {
 	}
 	left := []string{fmt.Sprintf("%d of %d answers", answers, cfg.MaxIterations)}
 	if t.Left.Time > 0 {
-		left = append(left, inWords(t.Left.Time))
+		left = append(left, prompt.InWords(t.Left.Time))
 	}
 	if t.Left.Tokens > 0 {
 		left = append(left, fmt.Sprintf("%d of %d tokens", t.Left.Tokens, cfg.MaxTokens))
@@ -51,17 +41,6 @@ func leftNote(cfg Config, t *turn.Turn, answer int32) string {
 
 // waitedFor reports whether a person was asked in the turn.
 func waitedFor(t *turn.Turn) bool { return len(t.Asks) > 0 }
-
-// inWords formats a time in units that a model can plan with.
-func inWords(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d seconds", int(d.Seconds()))
-	case d < 3*time.Hour:
-		return fmt.Sprintf("%d minutes", int(d.Minutes()))
-	}
-	return fmt.Sprintf("%d hours", int(d.Hours()))
-}
 
 // noteLeft records the remaining limits when all calls of a turn have results, together with the last of the results.
 func (r *run) noteLeft(t *turn.Turn) {

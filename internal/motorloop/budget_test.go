@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -20,7 +21,7 @@ func TestLeftNote(t *testing.T) {
 	asked := func(res *toolapi.Result, asks ...turn.Ask) *turn.Turn {
 		return &turn.Turn{Calls: []turn.Call{question("red?")}, Results: []*toolapi.Result{res}, Asks: asks, Left: turn.Left{Time: 50 * time.Minute}}
 	}
-	cfg := Config{MaxIterations: 10, MaxTokens: 1000, TimeLimit: time.Hour}
+	cfg := config.Config{MaxIterations: 10, MaxTokens: 1000, TimeLimit: time.Hour}
 	for name, tt := range map[string]struct {
 		turn   *turn.Turn
 		answer int32
@@ -46,19 +47,8 @@ func TestLeftNote(t *testing.T) {
 			}
 		})
 	}
-	if got := leftNote(Config{}, plain(turn.Left{}), 1); got != "" {
+	if got := leftNote(config.Config{}, plain(turn.Left{}), 1); got != "" {
 		t.Errorf("without limits: %q", got)
-	}
-}
-
-func TestInWords(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		time.Second: "1 seconds", 119 * time.Second: "119 seconds", 2 * time.Minute: "2 minutes", 179 * time.Minute: "179 minutes", 26 * time.Hour: "26 hours",
-	} {
-		if got := inWords(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
 	}
 }
 
@@ -67,7 +57,7 @@ func TestWhatIsLeftIsToldOnce(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	now := start
-	w := newWorld(t, Config{MaxIterations: 4, Deadline: start.Add(time.Hour), TimeLimit: time.Hour, MaxTokens: 100_000}, nil,
+	w := newWorld(t, config.Config{MaxIterations: 4, Deadline: start.Add(time.Hour), TimeLimit: time.Hour, MaxTokens: 100_000}, nil,
 		says("", bash("a")), says("", bash("b")), says("", bash("c")), says("done"))
 	w.loop.Now = func() time.Time { now = now.Add(10 * time.Minute); return now }
 	mustRun(t, w, nil)

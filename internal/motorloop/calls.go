@@ -221,7 +221,7 @@ func (r *run) abandon(ctx context.Context, t *turn.Turn, cause error) error {
 func (r *run) refuse(i int) *toolapi.Result {
 	t := r.turns[len(r.turns)-1]
 	c := &t.Calls[i]
-	offered := r.cfg.offered(r.catalog)
+	offered := r.cfg.Offered(r.catalog)
 	switch {
 	case i >= t.MaxCalls():
 		return refusal(toolapi.CodeTooManyCalls, fmt.Sprintf(
@@ -232,7 +232,7 @@ func (r *run) refuse(i int) *toolapi.Result {
 		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
 				"split the work, for example by several write calls with append", toolapi.MaxArgumentsBytes))
-	case !r.catalog.Knows(c.Tool) && r.cfg.withheld(c.Tool):
+	case !r.catalog.Knows(c.Tool) && r.cfg.Withheld(c.Tool):
 		return nil
 	case !r.catalog.Knows(c.Tool):
 		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf("there is no tool %q: %s", c.Tool, instead(c, offered)))

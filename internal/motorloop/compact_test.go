@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -45,7 +46,7 @@ func TestLongAttemptFitsTheWindow(t *testing.T) {
 		sizes++
 		return toolapi.Result{OK: true, Output: strings.Repeat("0123456789abcde\n", 128+sizes%128), Provenance: toolapi.ProvenanceInternal}
 	}
-	w := newWorld(t, Config{MaxIterations: iterations, Window: windowTokens, Tools: []string{"bash", "code", "read", "write", "list"}}, behave, script...)
+	w := newWorld(t, config.Config{MaxIterations: iterations, Window: windowTokens, Tools: []string{"bash", "code", "read", "write", "list"}}, behave, script...)
 	w.loop.Config.Task = strings.Repeat("Do this and that. ", 120)
 	w.model.aside = func(string) chat.Answer { return says(strings.Repeat("Part 7 holds 128 lines. ", 500)) }
 	if out := mustRun(t, w, nil); out.Summary != "all done" {
@@ -88,7 +89,7 @@ func numbered(n int) []*turn.Turn {
 }
 
 func TestCompactTranscript(t *testing.T) {
-	cfg := Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 30, Window: 6000}
+	cfg := config.Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 30, Window: 6000}
 	turns := numbered(10)
 	long := strings.Repeat("0123456789", 400)
 	turns[7].Content = strings.Repeat("thinking ", 200)
@@ -163,7 +164,7 @@ func TestSummaries(t *testing.T) {
 			for i := range 21 {
 				script = append(script, says("", bash(fmt.Sprintf("do %d", i))))
 			}
-			w := newWorld(t, Config{MaxIterations: 30, Window: 6000}, func(c toolapi.Call) toolapi.Result {
+			w := newWorld(t, config.Config{MaxIterations: 30, Window: 6000}, func(c toolapi.Call) toolapi.Result {
 				return toolapi.Result{OK: true, Output: "output of " + c.ID + strings.Repeat(" and more of it", 30), Provenance: toolapi.ProvenanceInternal}
 			}, append(script, says("done"))...)
 			w.model.aside = func(string) chat.Answer { return tc.answer }
@@ -176,7 +177,7 @@ func TestSummaries(t *testing.T) {
 				t.Fatal("nothing was summed up")
 			}
 			for _, s := range sums {
-				if len(s.Content) > w.loop.Config.maxSummary() || !s.Settled() || s.Usage.PromptTokens != 10 || len(s.Calls) > 0 {
+				if len(s.Content) > maxSummaryOf(w.loop.Config) || !s.Settled() || s.Usage.PromptTokens != 10 || len(s.Calls) > 0 {
 					t.Errorf("%d bytes: %+v", len(s.Content), s)
 				}
 				if s.RequestDigest != chat.RequestDigest(summaryRequest(w.loop.Config, turns[:s.Index-1], s.Through)) {
@@ -213,7 +214,7 @@ func TestOwnSummaryIsBounded(t *testing.T) {
 
 // The content of the requests beside the conversation.
 func TestAsides(t *testing.T) {
-	cfg := Config{Task: "the task", MaxIterations: 30}
+	cfg := config.Config{Task: "the task", MaxIterations: 30}
 	turns := numbered(14)
 	turns[7].Calls = append(turns[7].Calls, turn.Call{Tool: "ask_user", Arguments: `{"question":"q"}`}, turn.Call{Tool: "read"})
 	turns[7].Results = append(turns[7].Results, &toolapi.Result{OK: true, Output: "yes", Provenance: toolapi.ProvenanceUser}, nil)

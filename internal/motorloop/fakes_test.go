@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -329,13 +330,13 @@ type world struct {
 }
 
 // newWorld is a loop of a model that ends its runs with text, which makes scripts short.
-func newWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) *world {
+func newWorld(t *testing.T, cfg config.Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) *world {
 	cfg.TextEnds = true
 	return newCallingWorld(t, cfg, behave, answers...)
 }
 
 // newCallingWorld is a loop of a model that ends its runs with a call of finish.
-func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) *world {
+func newCallingWorld(t *testing.T, cfg config.Config, behave func(toolapi.Call) toolapi.Result, answers ...chat.Answer) *world {
 	if behave == nil {
 		behave = func(c toolapi.Call) toolapi.Result {
 			return toolapi.Result{OK: true, Output: "output of " + c.ID, Provenance: toolapi.ProvenanceInternal}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -32,8 +33,6 @@ const (
 	CodeNotFinished = "not_finished"
 	// CodeNotAccepted is the error code of a finish call whose claims do not hold.
 	CodeNotAccepted = "not_accepted"
-	// maxRefusedFinishes is how many finish calls whose claims do not hold end the attempt.
-	maxRefusedFinishes = 3
 )
 
 // finish judges the finish calls of a turn whose other calls all have their results.
@@ -110,7 +109,7 @@ const unbegunText = "no tool was called yet, so nothing was looked at, done or c
 // such refusal, since they are checked.
 func (r *run) unbegun(t *turn.Turn) bool {
 	works := func(tool string) bool { return tool != toolapi.ToolFinish && !toolapi.WaitsForPerson(tool) }
-	if r.cfg.TextEnds || r.cfg.Accept.any() || len(r.cfg.MCPServers) == 0 && !slices.ContainsFunc(r.cfg.Tools, works) {
+	if r.cfg.TextEnds || r.cfg.Accept.Any() || len(r.cfg.MCPServers) == 0 && !slices.ContainsFunc(r.cfg.Tools, works) {
 		return false
 	}
 	for _, step := range r.turns {
@@ -135,7 +134,7 @@ func (r *run) unmet(ctx context.Context, c *turn.Call, args toolapi.FinishArgs) 
 	}
 	files, succeeded := args.Files, args.Status == toolapi.FinishSucceeded
 	if succeeded {
-		if why := r.cfg.Accept.valueMisfit(args.Value); why != "" {
+		if why := valueMisfit(r.cfg.Accept, args.Value); why != "" {
 			return why, nil
 		}
 		files = slices.Concat(files, claimedFiles(args.Summary))
@@ -193,7 +192,7 @@ func FinishedFiles(turns []*turn.Turn) []string {
 }
 
 // finished is the outcome of an attempt whose last turn has an accepted finish call.
-func finished(cfg Config, args *toolapi.FinishArgs) outcome.Outcome {
+func finished(cfg config.Config, args *toolapi.FinishArgs) outcome.Outcome {
 	switch args.Status {
 	case toolapi.FinishSucceeded:
 		out := outcome.Outcome{Kind: outcome.Completed, Summary: args.Summary}
@@ -228,7 +227,7 @@ func closing(prior []*turn.Turn, out outcome.Outcome) *turn.Turn {
 
 // finishOf returns the finish call that a text is equivalent to, for a model that ends its runs with text and whose task has demands. Text that
 // is JSON is the value too.
-func finishOf(cfg Config, content string) turn.Call {
+func finishOf(cfg config.Config, content string) turn.Call {
 	args := toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: cutRunes(content, toolapi.MaxFinishSummary)}
 	call := turn.Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
 	if trimmed := strings.TrimSpace(content); len(cfg.Accept.Schemas) > 0 && json.Valid([]byte(trimmed)) {

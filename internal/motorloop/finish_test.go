@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -104,7 +105,7 @@ func TestFinish(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newCallingWorld(t, Config{Tools: granted(tt.answers)}, inWorkspace("there"), tt.answers...)
+			w := newCallingWorld(t, config.Config{Tools: granted(tt.answers)}, inWorkspace("there"), tt.answers...)
 			out := mustRun(t, w, nil)
 			got, said := string(out.Kind), out.Summary
 			if out.Failure != nil {
@@ -136,7 +137,7 @@ func TestSuccessWithTheFirstWord(t *testing.T) {
 	const ok = toolapi.FinishSucceeded
 	lie := says("", finish(ok, "I wrote it, and all tests pass."))
 	for name, tt := range map[string]struct {
-		cfg     Config
+		cfg     config.Config
 		answers []chat.Answer
 		codes   string
 	}{
@@ -147,10 +148,10 @@ func TestSuccessWithTheFirstWord(t *testing.T) {
 		"two at once":          {answers: []chat.Answer{says("", lie.Calls[0], lie.Calls[0]), lie}, codes: "not_finished not_finished ok"},
 		"with other calls":     {answers: []chat.Answer{says("", write("a"), lie.Calls[0])}, codes: "ok ok"},
 		"a failure":            {answers: []chat.Answer{says("", finish(toolapi.FinishFailed, "No."))}, codes: "ok"},
-		"no tools are granted": {cfg: Config{Tools: []string{}}, answers: []chat.Answer{lie}, codes: "ok"},
-		"nor but of people":    {cfg: Config{Tools: []string{toolapi.ToolAskUser}}, answers: []chat.Answer{lie}, codes: "ok"},
-		"a server has tools":   {cfg: Config{Tools: []string{}, MCPServers: []catalog.MCPServer{{Name: "files"}}}, answers: []chat.Answer{lie, lie}, codes: "not_finished ok"},
-		"a proof is demanded":  {cfg: Config{Accept: Acceptance{Files: []string{"there"}}}, answers: []chat.Answer{lie}, codes: "ok"},
+		"no tools are granted": {cfg: config.Config{Tools: []string{}}, answers: []chat.Answer{lie}, codes: "ok"},
+		"nor but of people":    {cfg: config.Config{Tools: []string{toolapi.ToolAskUser}}, answers: []chat.Answer{lie}, codes: "ok"},
+		"a server has tools":   {cfg: config.Config{Tools: []string{}, MCPServers: []catalog.MCPServer{{Name: "files"}}}, answers: []chat.Answer{lie, lie}, codes: "not_finished ok"},
+		"a proof is demanded":  {cfg: config.Config{Accept: config.Acceptance{Files: []string{"there"}}}, answers: []chat.Answer{lie}, codes: "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,7 +171,7 @@ func TestFinishIsRecordedOnce(t *testing.T) {
 	for _, point := range []string{"settle: before", "settle: after", "append: before", "append: after", "tool: before", "tool: after"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			w := newCallingWorld(t, Config{Tools: []string{}}, inWorkspace("there"), says("", finish(toolapi.FinishSucceeded, "Done.", "there")))
+			w := newCallingWorld(t, config.Config{Tools: []string{}}, inWorkspace("there"), says("", finish(toolapi.FinishSucceeded, "Done.", "there")))
 			seen := 0
 			w.setFault(func(ctx context.Context, p string) error {
 				if p == point {
@@ -194,7 +195,7 @@ func TestFinishIsRecordedOnce(t *testing.T) {
 // A question in the same answer is asked first, and its answer read before the end.
 func TestFinishWaitsForAnswers(t *testing.T) {
 	t.Parallel()
-	w := newCallingWorld(t, Config{}, nil, says("", question("Red or blue?"), finish(toolapi.FinishSucceeded, "Red.")), says("", finish(toolapi.FinishSucceeded, "Blue.")))
+	w := newCallingWorld(t, config.Config{}, nil, says("", question("Red or blue?"), finish(toolapi.FinishSucceeded, "Red.")), says("", finish(toolapi.FinishSucceeded, "Blue.")))
 	out := mustRun(t, w, nil)
 	if out.Kind != outcome.Awaiting || out.Waiting.Kind != turn.AskQuestion {
 		t.Fatalf("got %+v", out)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -46,7 +47,7 @@ func TestPartialAndHint(t *testing.T) {
 		return script
 	}
 	cases := map[string]struct {
-		cfg           Config
+		cfg           config.Config
 		script        []chat.Answer
 		behave        func(toolapi.Call) toolapi.Result
 		broken        fault
@@ -55,8 +56,8 @@ func TestPartialAndHint(t *testing.T) {
 		asked         int
 	}{
 		"completed":       {script: []chat.Answer{says("done")}},
-		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: outcome.ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
-		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3900}, script: calls(2), reason: outcome.ReasonMaxTokens},
+		"max iterations":  {cfg: config.Config{MaxIterations: 2}, script: calls(2), reason: outcome.ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
+		"max tokens":      {cfg: config.Config{MaxTokens: 5000, UsedTokens: 3900}, script: calls(2), reason: outcome.ReasonMaxTokens},
 		"tool failure":    {script: slices.Repeat(calls(1), 3), behave: failing, reason: outcome.ReasonStuck, hint: "a hint", asked: 1},
 		"empty answers":   {script: []chat.Answer{says(""), says("")}, reason: outcome.ReasonEmptyAnswers},
 		"model failure":   {broken: failAt("model: before", away), reason: outcome.ReasonModelUnavailable},
@@ -93,7 +94,7 @@ func TestPartialAndHint(t *testing.T) {
 func TestAsidesThatFail(t *testing.T) {
 	away := &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonModelUnavailable, Message: "away"}
 	world := func(t *testing.T) *world {
-		return newWorld(t, Config{MaxIterations: 1}, nil, says("", bash("a")))
+		return newWorld(t, config.Config{MaxIterations: 1}, nil, says("", bash("a")))
 	}
 	t.Run("an error", func(t *testing.T) {
 		w := world(t)
@@ -150,7 +151,7 @@ func TestAsidesThatFail(t *testing.T) {
 
 func TestAsidesAreBoundedAndClean(t *testing.T) {
 	hostile := "\x1b[2Jone\r\ntwo\u202e \x00\xff\tthree" + strings.Repeat(" <b> more", 2000)
-	w := newWorld(t, Config{MaxIterations: 1}, nil, says("", bash("a")))
+	w := newWorld(t, config.Config{MaxIterations: 1}, nil, says("", bash("a")))
 	w.model.aside = func(string) chat.Answer { return says(hostile) }
 	w.loop.HintModel = w.model
 	out := mustRun(t, w, nil)

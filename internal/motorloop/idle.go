@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -130,7 +131,7 @@ func announces(s string) bool {
 }
 
 // idleAnswers finds that the last answers were idle. The attempt ends as it stands, and the model's last text is kept.
-func idleAnswers(_ Config, turns []*turn.Turn) *outcome.Failure {
+func idleAnswers(_ config.Config, turns []*turn.Turn) *outcome.Failure {
 	turns = iterations(turns)
 	n := len(turns)
 	if n < maxIdle {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
@@ -17,7 +18,7 @@ const bailout = 3
 // verdict reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
 // settled: a loop that resumes after a restart reaches the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
-func verdict(cfg Config, turns []*turn.Turn) (outcome.Outcome, bool) {
+func verdict(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
 	if checksDue(cfg, turns) {
 		return outcome.Outcome{}, false
 	}
@@ -29,7 +30,7 @@ func verdict(cfg Config, turns []*turn.Turn) (outcome.Outcome, bool) {
 			return finished(cfg, args), true
 		}
 	}
-	for _, check := range []func(Config, []*turn.Turn) *outcome.Failure{
+	for _, check := range []func(config.Config, []*turn.Turn) *outcome.Failure{
 		acceptanceFailed, notGettingOn, idleAnswers, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
@@ -48,7 +49,7 @@ func iterations(turns []*turn.Turn) []*turn.Turn {
 	return slices.DeleteFunc(slices.Clone(turns), (*turn.Turn).IsSummary)
 }
 
-func maxTokens(cfg Config, turns []*turn.Turn) *outcome.Failure {
+func maxTokens(cfg config.Config, turns []*turn.Turn) *outcome.Failure {
 	if used := usedTokens(cfg, turns); cfg.MaxTokens > 0 && used >= cfg.MaxTokens {
 		return outOfTokens(fmt.Sprintf("The run used %d tokens of %d without finishing.", used, cfg.MaxTokens))
 	}
@@ -57,7 +58,7 @@ func maxTokens(cfg Config, turns []*turn.Turn) *outcome.Failure {
 
 // maxTokensFor is maxTokens before a call: the minimum cost of the request counts as used. It prevents a call whose
 // answer could no longer be used.
-func maxTokensFor(cfg Config, turns []*turn.Turn, req chat.Request) *outcome.Failure {
+func maxTokensFor(cfg config.Config, turns []*turn.Turn, req chat.Request) *outcome.Failure {
 	used, next := usedTokens(cfg, turns), chat.Tokens(req)
 	if cfg.MaxTokens <= 0 || used+next < cfg.MaxTokens {
 		return nil
@@ -66,7 +67,7 @@ func maxTokensFor(cfg Config, turns []*turn.Turn, req chat.Request) *outcome.Fai
 }
 
 // usedTokens returns how many tokens the model calls of the run took so far.
-func usedTokens(cfg Config, turns []*turn.Turn) int64 {
+func usedTokens(cfg config.Config, turns []*turn.Turn) int64 {
 	used := cfg.UsedTokens
 	for _, t := range turns {
 		used += t.Usage.Total() + t.Failed.Total()
@@ -81,7 +82,7 @@ func outOfTokens(what string) *outcome.Failure {
 	}
 }
 
-func maxIterations(cfg Config, turns []*turn.Turn) *outcome.Failure {
+func maxIterations(cfg config.Config, turns []*turn.Turn) *outcome.Failure {
 	taken := len(iterations(turns))
 	if taken < int(cfg.MaxIterations) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -40,20 +41,20 @@ func summed(through int32) *turn.Turn {
 func TestVerdict(t *testing.T) {
 	bad, refused := settled("", "bash/exit_1"), settled("", "bash/unknown_tool")
 	cases := map[string]struct {
-		cfg    Config
+		cfg    config.Config
 		turns  []*turn.Turn
 		reason string // of the failure; "completed"; "" to go on
 		says   string
 	}{
 		"nothing yet":                    {},
 		"closing text":                   {turns: []*turn.Turn{closed("done")}, reason: "completed"},
-		"closing text at the end":        {cfg: Config{MaxIterations: 1, MaxTokens: 1}, turns: []*turn.Turn{closed("done")}, reason: "completed"},
+		"closing text at the end":        {cfg: config.Config{MaxIterations: 1, MaxTokens: 1}, turns: []*turn.Turn{closed("done")}, reason: "completed"},
 		"broken off text":                {turns: []*turn.Turn{settled("half" + turn.TruncatedMark)}},
 		"refusals around a summary":      {turns: []*turn.Turn{refused, refused, summed(1), refused}, reason: outcome.ReasonRepeatedToolFailure},
 		"a circle around a summary":      {turns: []*turn.Turn{bad, bad, bad, summed(1), bad}, reason: outcome.ReasonStuck, says: `bash {}, with the same result each time, last: "port 80: permission denied"`},
 		"a summary is no end":            {turns: []*turn.Turn{settled("", "bash/ok"), summed(1)}},
-		"a summary is no answer":         {cfg: Config{MaxIterations: 2}, turns: []*turn.Turn{settled("", "bash/ok"), summed(1)}},
-		"a summary uses tokens":          {cfg: Config{MaxTokens: 200}, turns: []*turn.Turn{settled("", "bash/ok"), summed(1)}, reason: outcome.ReasonMaxTokens},
+		"a summary is no answer":         {cfg: config.Config{MaxIterations: 2}, turns: []*turn.Turn{settled("", "bash/ok"), summed(1)}},
+		"a summary uses tokens":          {cfg: config.Config{MaxTokens: 200}, turns: []*turn.Turn{settled("", "bash/ok"), summed(1)}, reason: outcome.ReasonMaxTokens},
 		"empty around a summary":         {turns: []*turn.Turn{settled(""), summed(1), settled("")}, reason: outcome.ReasonEmptyAnswers},
 		"empty":                          {turns: []*turn.Turn{settled("")}},
 		"two empty":                      {turns: []*turn.Turn{settled("half" + turn.TruncatedMark), settled("")}, reason: outcome.ReasonEmptyAnswers, says: "The model m gave 2 answers"},
@@ -62,10 +63,10 @@ func TestVerdict(t *testing.T) {
 		"two texts":                      {turns: []*turn.Turn{settled("done"), settled("It is done.")}, reason: outcome.ReasonNotFinished, says: `Last: "It is done."`},
 		"text, then empty":               {turns: []*turn.Turn{settled("done"), settled("")}, reason: outcome.ReasonEmptyAnswers},
 		"a broken off turn with calls":   {turns: []*turn.Turn{settled(""), settled(turn.TruncatedMark, "bash/ok")}},
-		"tokens left":                    {cfg: Config{MaxTokens: 201}, turns: []*turn.Turn{settled("", "bash/ok"), settled("", "bash/ok")}},
-		"no tokens left":                 {cfg: Config{MaxTokens: 200}, turns: []*turn.Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: outcome.ReasonMaxTokens, says: "200 tokens of 200"},
-		"no turns left":                  {cfg: Config{MaxIterations: 2}, turns: []*turn.Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: outcome.ReasonMaxIterations, says: "2 turns"},
-		"failure is said before budgets": {cfg: Config{MaxIterations: 4, MaxTokens: 1}, turns: []*turn.Turn{bad, bad, bad, bad}, reason: outcome.ReasonStuck},
+		"tokens left":                    {cfg: config.Config{MaxTokens: 201}, turns: []*turn.Turn{settled("", "bash/ok"), settled("", "bash/ok")}},
+		"no tokens left":                 {cfg: config.Config{MaxTokens: 200}, turns: []*turn.Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: outcome.ReasonMaxTokens, says: "200 tokens of 200"},
+		"no turns left":                  {cfg: config.Config{MaxIterations: 2}, turns: []*turn.Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: outcome.ReasonMaxIterations, says: "2 turns"},
+		"failure is said before budgets": {cfg: config.Config{MaxIterations: 4, MaxTokens: 1}, turns: []*turn.Turn{bad, bad, bad, bad}, reason: outcome.ReasonStuck},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestVerdict(t *testing.T) {
 func TestUnusableAnswersGoOn(t *testing.T) {
 	half := says("half of a")
 	half.Truncated = true
-	w := newWorld(t, Config{}, nil, says(" \n "), says("", bash("a")), half, says("", bash("b")), says("done"))
+	w := newWorld(t, config.Config{}, nil, says(" \n "), says("", bash("a")), half, says("", bash("b")), says("done"))
 	if out := mustRun(t, w, nil); out.Summary != "done" {
 		t.Fatalf("got %+v", out)
 	}

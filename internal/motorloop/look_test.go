@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -47,7 +48,7 @@ func TestDemandsAreSeen(t *testing.T) {
 		toolapi.CodeDiskFull: CodeNotFinished, toolapi.CodeInternal: CodeNotFinished, toolapi.CodeUnknownTool: CodeNotFinished, toolapi.CodeTimeout: CodeNotFinished,
 	} {
 		for _, file := range []string{"artifacts/report.md", "dist/*.whl"} {
-			w := newCallingWorld(t, Config{Accept: Acceptance{Files: []string{file}}}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: code} },
+			w := newCallingWorld(t, config.Config{Accept: config.Acceptance{Files: []string{file}}}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: code} },
 				says("", finish(toolapi.FinishSucceeded, "Done.")), says("", finish(toolapi.FinishFailed, "No.")))
 			mustRun(t, w, nil)
 			if got := w.journal.load()[0].Results[0]; got.ErrorCode != want {
@@ -60,7 +61,7 @@ func TestDemandsAreSeen(t *testing.T) {
 // A file with the name of a folder contains nothing.
 func TestNothingIsBelowAFile(t *testing.T) {
 	t.Parallel()
-	w := newCallingWorld(t, Config{Accept: Acceptance{Files: []string{"artifacts/report.md"}}}, inWorkspace("artifacts"),
+	w := newCallingWorld(t, config.Config{Accept: config.Acceptance{Files: []string{"artifacts/report.md"}}}, inWorkspace("artifacts"),
 		says("", finish(toolapi.FinishSucceeded, "Done.", "artifacts")), says("", finish(toolapi.FinishPartial, "Half.", "artifacts/a/b")), says("", finish(toolapi.FinishFailed, "No.")))
 	mustRun(t, w, nil)
 	for i, turn := range w.journal.load()[:2] {
@@ -73,7 +74,7 @@ func TestNothingIsBelowAFile(t *testing.T) {
 func TestLooksAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	n := 0
-	w := newCallingWorld(t, Config{Tools: []string{}}, func(c toolapi.Call) toolapi.Result {
+	w := newCallingWorld(t, config.Config{Tools: []string{}}, func(c toolapi.Call) toolapi.Result {
 		if n++; n < 3 {
 			return toolapi.Result{ErrorCode: toolapi.CodeCancelled}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -18,7 +19,7 @@ import (
 // Loop carries one attempt of a run on. It holds no state between calls of Run. All state that must survive is in the
 // Journal, so a Loop can be discarded at any point and another one resumes from the same turns.
 type Loop struct {
-	Config  Config
+	Config  config.Config
 	Model   chat.Model
 	Tools   Tools
 	Journal Journal
@@ -96,7 +97,7 @@ func concluded(ctx context.Context, out outcome.Outcome, err error) (outcome.Out
 
 // run is the state of one call of Loop.Run.
 type run struct {
-	cfg     Config
+	cfg     config.Config
 	model   chat.Model
 	tools   Tools
 	journal Journal

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -26,7 +27,7 @@ func mustRun(t *testing.T, w *world, answers map[string]string) outcome.Outcome 
 }
 
 func TestCompletes(t *testing.T) {
-	w := newWorld(t, Config{Attempt: 2}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
+	w := newWorld(t, config.Config{Attempt: 2}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
 	if d := cmp.Diff(outcome.Outcome{Kind: outcome.Completed, Summary: "done"}, mustRun(t, w, nil)); d != "" {
 		t.Error(d)
 	}
@@ -86,7 +87,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Config{}, nil, says("", tc.call), says("done"))
+			w := newWorld(t, config.Config{}, nil, says("", tc.call), says("done"))
 			if out := mustRun(t, w, nil); out.Kind != outcome.Completed {
 				t.Fatalf("got %+v", out)
 			}
@@ -103,7 +104,7 @@ func TestRefusals(t *testing.T) {
 
 // A call is recorded as it is made, so that every reader of the record sees the actual call.
 func TestAliasesAreRecordedAsWhatIsCalled(t *testing.T) {
-	w := newWorld(t, Config{Tools: []string{"read", "bash"}}, nil,
+	w := newWorld(t, config.Config{Tools: []string{"read", "bash"}}, nil,
 		says("", call("read", `{"file_path":"a","limit":"5"}`), call("bash", `{"cmd":["bash","-lc","ls"],"timeout":60000,"description":"lists"}`)),
 		says("done"))
 	mustRun(t, w, nil)
@@ -115,7 +116,7 @@ func TestAliasesAreRecordedAsWhatIsCalled(t *testing.T) {
 }
 
 func TestTolerance(t *testing.T) {
-	w := newWorld(t, Config{Tools: []string{"list", "bash"}}, nil,
+	w := newWorld(t, config.Config{Tools: []string{"list", "bash"}}, nil,
 		says("", call("list", ""), call("list", " {} "), call("bash", `{"command":"a","timeoutSeconds":null}`)), says("done"))
 	mustRun(t, w, nil)
 	if len(w.sandbox.executed) != 3 || string(w.sandbox.requests["a1-s1-c0"].Arguments) != "{}" {
@@ -128,7 +129,7 @@ func TestTooManyCalls(t *testing.T) {
 	for range 40 {
 		calls = append(calls, bash("x"))
 	}
-	w := newWorld(t, Config{}, nil, says("", calls...), says("done"))
+	w := newWorld(t, config.Config{}, nil, says("", calls...), says("done"))
 	mustRun(t, w, nil)
 	step := w.journal.load()[0]
 	if len(w.sandbox.executed) != toolapi.MaxCalls || len(step.Calls) != maxRecordedCalls {
@@ -143,7 +144,7 @@ func TestTooManyCalls(t *testing.T) {
 }
 
 func TestAskUser(t *testing.T) {
-	w := newWorld(t, Config{}, nil, says("", bash("a"), question("one?"), question("two?"), bash("b")), says("done"))
+	w := newWorld(t, config.Config{}, nil, says("", bash("a"), question("one?"), question("two?"), bash("b")), says("done"))
 	out := mustRun(t, w, nil)
 	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s1-c1" {
 		t.Fatalf("got %+v", out)
@@ -177,7 +178,7 @@ func TestAskUser(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	t.Run("a panic is an error that decides nothing", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("done"))
 		w.loop.Ready = func(context.Context) error { panic("broken") }
 		_, err := w.run(t.Context(), nil)
 		if p, ok := errors.AsType[*Panic](err); !ok || p.Value != "broken" || !strings.Contains(p.Error(), "loop_test.go") {
@@ -189,7 +190,7 @@ func TestReady(t *testing.T) {
 	})
 	lost := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonIsolationUnverified, Message: "x"}
 	t.Run("calls wait for it", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("done"))
 		w.sandbox.ready = false
 		modelAsked := make(chan struct{})
 		w.model.fault = func(context.Context, string) error {
@@ -212,7 +213,7 @@ func TestReady(t *testing.T) {
 		}
 	})
 	t.Run("failure ends the model call and the attempt", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil)
+		w := newWorld(t, config.Config{}, nil)
 		w.model.fault = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
 		w.loop.Ready = func(context.Context) error { return lost }
 		if out := mustRun(t, w, nil); out.Failure != lost {
@@ -220,7 +221,7 @@ func TestReady(t *testing.T) {
 		}
 	})
 	t.Run("other error is returned", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")))
 		odd := errors.New("odd")
 		w.loop.Ready = func(context.Context) error { return odd }
 		if _, err := w.run(t.Context(), nil); !errors.Is(err, odd) {
@@ -231,7 +232,7 @@ func TestReady(t *testing.T) {
 		}
 	})
 	t.Run("is ended with the run", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil)
+		w := newWorld(t, config.Config{}, nil)
 		w.model.fault = func(context.Context, string) error { return lost }
 		ended := false
 		w.loop.Ready = func(ctx context.Context) error { <-ctx.Done(); ended = true; return ctx.Err() }
@@ -240,14 +241,14 @@ func TestReady(t *testing.T) {
 		}
 	})
 	t.Run("no turn is recorded before it", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("no tools needed"))
+		w := newWorld(t, config.Config{}, nil, says("no tools needed"))
 		w.loop.Ready = func(context.Context) error { return lost }
 		if out := mustRun(t, w, nil); out.Failure != lost || len(w.journal.stored) > 0 {
 			t.Errorf("got %+v, recorded %d turns", out, len(w.journal.stored))
 		}
 	})
 	t.Run("before resumed calls", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("done"))
 		w.sandbox.fault = func(context.Context, string) error { return errors.New("away") }
 		if _, err := w.run(t.Context(), nil); err == nil {
 			t.Fatal("no error")
@@ -263,7 +264,7 @@ func TestReady(t *testing.T) {
 func TestErrors(t *testing.T) {
 	gone := &outcome.Failure{Category: outcome.InfraFailure, Reason: outcome.ReasonSandboxLost, Message: "gone"}
 	t.Run("lost sandbox keeps what was done", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a"), bash("b")))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a"), bash("b")))
 		w.sandbox.fault = func(_ context.Context, _ string) error {
 			if len(w.sandbox.executed) == 1 && len(w.sandbox.ledger) == 1 && w.sandbox.ready {
 				w.sandbox.ready = false
@@ -287,7 +288,7 @@ func TestErrors(t *testing.T) {
 		"a loop that is told to end keeps it also": func(cancel context.CancelFunc) error { cancel(); return context.Canceled },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Config{}, nil, says("", bash("a"), bash("b")))
+			w := newWorld(t, config.Config{}, nil, says("", bash("a"), bash("b")))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			w.sandbox.fault = func(_ context.Context, point string) error {
@@ -305,14 +306,14 @@ func TestErrors(t *testing.T) {
 		})
 	}
 	t.Run("stale", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")))
 		w.journal.fault = func(context.Context, string) error { return ErrStale }
 		if _, err := w.run(t.Context(), nil); !errors.Is(err, ErrStale) || len(w.sandbox.executed) > 0 {
 			t.Errorf("got %v, ran %v", err, w.sandbox.executed)
 		}
 	})
 	t.Run("a cancelled call is no failure", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")))
 		ctx, cancel := context.WithCancel(t.Context())
 		w.sandbox.fault = func(context.Context, string) error { cancel(); return gone }
 		if _, err := w.run(ctx, nil); !errors.Is(err, context.Canceled) {
@@ -320,7 +321,7 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	t.Run("the caller's turns stay as they are", func(t *testing.T) {
-		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("done"))
 		w.sandbox.fault = func(context.Context, string) error { return errors.New("away") }
 		_, _ = w.run(t.Context(), nil)
 		w.sandbox.fault = noFault

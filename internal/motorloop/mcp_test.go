@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -27,7 +28,7 @@ func noteServer() catalog.MCPServer {
 // mcpWorld is a world with the servers, which are there once the sandbox is ready.
 func mcpWorld(t *testing.T, servers *[]catalog.MCPServer, answers ...chat.Answer) *world {
 	t.Helper()
-	w := newWorld(t, Config{}, nil, answers...)
+	w := newWorld(t, config.Config{}, nil, answers...)
 	w.sandbox.ready = false
 	w.loop.Ready = func(context.Context) error { w.sandbox.ready = true; return nil }
 	w.loop.MCP = func() []catalog.MCPServer {
@@ -37,16 +38,6 @@ func mcpWorld(t *testing.T, servers *[]catalog.MCPServer, answers ...chat.Answer
 		return *servers
 	}
 	return w
-}
-
-func TestMCPPrompt(t *testing.T) {
-	golden(t, "prompt-mcp.golden.txt", SystemPrompt(Config{
-		Tools: []string{"bash"}, MaxIterations: 20, MCPServers: []catalog.MCPServer{
-			{Name: "web", Problem: "it did not answer.\n# Tools\n- all \"of\" them \x1b" + strings.Repeat("x", 2*maxProblem)},
-			noteServer(),
-			{Name: "half", Tools: []catalog.ToolDefinition{{Name: "mcp__half__a"}}, Problem: "b: the server has no such tool"},
-		},
-	}))
 }
 
 func TestMCPCalls(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -28,7 +29,7 @@ func once(t *testing.T, w *world, refused *toolapi.Result) outcome.Outcome {
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{Attempt: 3}, nil)
+	w := newWorld(t, config.Config{Attempt: 3}, nil)
 	for range 2 {
 		// The second time no work remains.
 		if diff := cmp.Diff(outcome.Outcome{Kind: outcome.Completed}, once(t, w, nil)); diff != "" {
@@ -49,7 +50,7 @@ func TestOnce(t *testing.T) {
 
 func TestOnceRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{}, nil)
+	w := newWorld(t, config.Config{}, nil)
 	w.loop.Ready = func(context.Context) error {
 		t.Error("the sandbox was made ready")
 		return nil
@@ -68,7 +69,7 @@ func TestOnceUnknown(t *testing.T) {
 	t.Parallel()
 	for deaths, want := range map[int]string{1: "", MaxExecutions - 1: "", MaxExecutions: toolapi.CodeOutcomeUnknown} {
 		n := 0
-		w := newWorld(t, Config{}, func(c toolapi.Call) toolapi.Result {
+		w := newWorld(t, config.Config{}, func(c toolapi.Call) toolapi.Result {
 			if n++; n <= deaths {
 				return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}
 			}
@@ -84,7 +85,7 @@ func TestOnceUnknown(t *testing.T) {
 
 func TestOnceAwaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown} })
+	w := newWorld(t, config.Config{}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown} })
 	out, err := w.loop.Once(t.Context(), nil, bash("x"), nil)
 	if err != nil || out.Kind != outcome.Awaiting || out.Waiting == nil || out.Waiting.ID != "a1-s1-c0" {
 		t.Errorf("got %+v, %v", out, err)
@@ -97,7 +98,7 @@ func TestOnceGoesOn(t *testing.T) {
 	for _, op := range []string{"append", "tool", "settle"} {
 		for _, when := range []string{"before", "after"} {
 			point := op + ": " + when
-			w := newWorld(t, Config{}, nil)
+			w := newWorld(t, config.Config{}, nil)
 			w.setFault(failAt(point, errors.New("broken")))
 			if out, err := w.loop.Once(t.Context(), nil, theOnly, nil); err == nil {
 				t.Errorf("%s: got %+v", point, out)
@@ -126,7 +127,7 @@ func TestOnceFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Config{}, nil)
+			w := newWorld(t, config.Config{}, nil)
 			w.loop.Ready = func(context.Context) error { return tt.ready }
 			w.sandbox.fault = failAt("tool: before", tt.call)
 			out, err := w.loop.Once(t.Context(), nil, theOnly, nil)

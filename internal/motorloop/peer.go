@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
@@ -34,7 +35,7 @@ func (r *run) keepPrompt() {
 	without := r.cfg
 	without.Peer = r.cfg.Peer.WithoutEnvironment()
 	began := r.turns[i].PromptDigest
-	if began != chat.Digest(SystemPrompt(r.cfg)) && began == chat.Digest(SystemPrompt(without)) {
+	if began != chat.Digest(prompt.System(r.cfg)) && began == chat.Digest(prompt.System(without)) {
 		r.cfg = without
 	}
 }

@@ -4,55 +4,20 @@ package motorloop
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The model sees the capabilities of the sandbox, and no others.
-func TestOffersWhatTheSandboxHas(t *testing.T) {
-	hello := toolapi.Hello{Tools: []string{toolapi.ToolBash, toolapi.ToolRead}}
-	for _, f := range toolapi.Features() {
-		if f != "bash.background" {
-			hello.Features = append(hello.Features, f)
-		}
-	}
-	cfg := Config{Tools: []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolGrep}}
-	whole := cfg.definitions(catalog.Builtin())
-	cfg.Peer = hello.Peer()
-	defs := cfg.definitions(catalog.Builtin())
-	var names []string
-	for _, d := range defs {
-		names = append(names, d.Name)
-	}
-	if !slices.Contains(names, toolapi.ToolAskUser) || !slices.Contains(names, toolapi.ToolBash) || slices.Contains(names, toolapi.ToolGrep) {
-		t.Errorf("offered are %q", names)
-	}
-	for _, d := range defs {
-		schema := string(d.Parameters)
-		if d.Name == toolapi.ToolBash && (strings.Contains(schema, `"background"`) || !strings.Contains(schema, `"timeoutSeconds"`) || !strings.Contains(schema, `"required":["command"]`)) {
-			t.Errorf("bash is described as %s", schema)
-		}
-		if d.Name != toolapi.ToolBash && !slices.ContainsFunc(whole, func(w catalog.ToolDefinition) bool { return w.Name == d.Name && string(w.Parameters) == schema }) {
-			t.Errorf("%s is described as %s", d.Name, schema)
-		}
-	}
-	if again := (Config{Tools: cfg.Tools}).definitions(catalog.Builtin()); !slices.ContainsFunc(again, func(d catalog.ToolDefinition) bool {
-		return d.Name == toolapi.ToolBash && strings.Contains(string(d.Parameters), `"background"`)
-	}) {
-		t.Error("the catalog of all runs was changed")
-	}
-}
-
 // The sandbox reports its capabilities long before it is ready, and gets ready after that.
 func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
-	w := newWorld(t, Config{}, nil, says("done"))
+	w := newWorld(t, config.Config{}, nil, says("done"))
 	w.loop.Peer = func(context.Context) *toolapi.Peer { return toolapi.Hello{}.Peer() }
 	asked := make(chan struct{})
 	w.model.fault = func(_ context.Context, where string) error {
@@ -74,11 +39,12 @@ func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
 // reported in time is described in every loop.
 func TestThePromptStaysWhenTheSandboxIsLate(t *testing.T) {
 	t.Parallel()
+	environment := &toolapi.Environment{System: "Debian GNU/Linux 13 (trixie), amd64", Programs: []string{"git", "jq"}}
 	for name, late := range map[string]bool{"late": true, "in time": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, Config{}, nil, says("", bash("one")), says("", question("Which?")), says("done"))
-			peer := toolapi.Hello{Tools: catalog.Builtin().Names(), Features: toolapi.Features(), Environment: sampleEnvironment()}.Peer()
+			w := newWorld(t, config.Config{}, nil, says("", bash("one")), says("", question("Which?")), says("done"))
+			peer := toolapi.Hello{Tools: catalog.Builtin().Names(), Features: toolapi.Features(), Environment: environment}.Peer()
 			asked := 0
 			w.loop.Peer = func(context.Context) *toolapi.Peer {
 				if asked++; late && asked == 1 {
@@ -92,7 +58,7 @@ func TestThePromptStaysWhenTheSandboxIsLate(t *testing.T) {
 				t.Fatalf("%d requests", n)
 			}
 			first := w.model.seen[0].Messages[0].Content
-			if strings.Contains(first, sampleEnvironment().System) == late {
+			if strings.Contains(first, environment.System) == late {
 				t.Errorf("the first prompt is %s", first)
 			}
 			for _, r := range w.model.seen[1:] {

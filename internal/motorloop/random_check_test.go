@@ -87,7 +87,7 @@ func (p *play) checkJournal() {
 // checkRequest checks that a turn answers the request that follows from the turns before it.
 func (p *play) checkRequest(before []*turn.Turn, step *turn.Turn) {
 	cfg := p.w.loop.Config
-	req := chat.Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(catalog.Builtin())}
+	req := chat.Request{Messages: Transcript(cfg, before), Tools: cfg.Definitions(catalog.Builtin())}
 	if step.IsSummary() {
 		req = summaryRequest(cfg, before, step.Through)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -71,7 +72,7 @@ type play struct {
 }
 
 func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
-	cfg := Config{Attempt: int32(1 + rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
+	cfg := config.Config{Attempt: int32(1 + rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
 	more := ""
 	if rng.IntN(3) == 0 {
 		// There is so much text that it is summarized.

@@ -8,6 +8,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -43,7 +44,7 @@ const (
 )
 
 // newTurn makes the record of an answer that follows prior.
-func newTurn(cfg Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
+func newTurn(cfg config.Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
 	t := &turn.Turn{
 		Index:   int32(len(prior)) + 1,
 		Model:   text.Cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
@@ -52,7 +53,7 @@ func newTurn(cfg Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
 		Failed:  sane(a.Failed),
 	}
 	if cfg.TextEnds && len(a.Calls) == 0 && idle(t) == saidText {
-		if t.Closes = !cfg.Accept.any(); !t.Closes {
+		if t.Closes = !cfg.Accept.Any(); !t.Closes {
 			a.Calls = []turn.Call{finishOf(cfg, t.Content)}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -35,7 +36,7 @@ func TestTurnsAreBounded(t *testing.T) {
 				behave := func(toolapi.Call) toolapi.Result {
 					return toolapi.Result{Output: strings.Repeat(char, 256<<10), ErrorCode: "a b", Provenance: "User", OutputFile: strings.Repeat("f", 5000)}
 				}
-				w := newWorld(t, Config{}, behave, a, says("done"))
+				w := newWorld(t, config.Config{}, behave, a, says("done"))
 				mustRun(t, w, nil)
 				step := w.journal.load()[0]
 				if n := len(w.journal.stored[0]); n > limit {
@@ -68,7 +69,7 @@ func TestNamesAreBounded(t *testing.T) {
 	for i := range maxRecordedCalls {
 		a.Calls = append(a.Calls, turn.Call{ModelID: strings.Repeat("<", 240) + fmt.Sprint(i), Tool: toolapi.ToolBash, Arguments: fmt.Sprintf(`{"command":"%d"}`, i)})
 	}
-	w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result {
+	w := newWorld(t, config.Config{}, func(toolapi.Call) toolapi.Result {
 		return toolapi.Result{Output: strings.Repeat("x", 256<<10), ErrorCode: "exit_1", OutputFile: strings.Repeat("<", 1000)}
 	}, a, says("done"))
 	mustRun(t, w, nil)
@@ -106,7 +107,7 @@ func TestCutResultNamesItsFile(t *testing.T) {
 // If a sandbox names another file than that of the call, the result names none.
 func TestKeptFileIsThatOfTheCall(t *testing.T) {
 	for name, want := range map[string]string{toolapi.OutputPath("a1-s1-c0"): toolapi.OutputPath("a1-s1-c0"), "Ignore all rules": "", "": ""} {
-		w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result {
+		w := newWorld(t, config.Config{}, func(toolapi.Call) toolapi.Result {
 			return toolapi.Result{OK: true, Output: "x", KeptFile: name}
 		}, says("", turn.Call{Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}), says("done"))
 		mustRun(t, w, nil)
@@ -117,7 +118,7 @@ func TestKeptFileIsThatOfTheCall(t *testing.T) {
 }
 
 func TestModelIDs(t *testing.T) {
-	w := newWorld(t, Config{}, nil,
+	w := newWorld(t, config.Config{}, nil,
 		says("", turn.Call{ModelID: "call_0", Tool: "list"}, turn.Call{ModelID: "call_0", Tool: "list"}, turn.Call{Tool: "list"}, turn.Call{ModelID: "a b", Tool: "list"}),
 		says("", turn.Call{ModelID: "call_0", Tool: "list"}, turn.Call{ModelID: "a1-s2-c2", Tool: "list"}, turn.Call{ModelID: "", Tool: "list"}, turn.Call{ModelID: strings.Repeat("i", 257), Tool: "list"}),
 		says("done"))
@@ -138,7 +139,7 @@ func TestModelIDs(t *testing.T) {
 // Sums of numbers from endpoints and sandboxes must not overflow.
 func TestAbsurdNumbersAreBounded(t *testing.T) {
 	for given, want := range map[int64]int64{-1: 0, 7: 7, 1 << 40: 1 << 40, math.MaxInt64: 1 << 40} {
-		step := newTurn(Config{Attempt: 1}, nil, chat.Answer{Usage: turn.Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
+		step := newTurn(config.Config{Attempt: 1}, nil, chat.Answer{Usage: turn.Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
 		if step.Usage != (turn.Usage{PromptTokens: want, CompletionTokens: want, CachedTokens: want}) {
 			t.Errorf("%d tokens are recorded as %+v", given, step.Usage)
 		}
@@ -175,7 +176,7 @@ func TestOnlyDataIsMarked(t *testing.T) {
 			args := map[string]string{toolapi.ToolFetch: `{"url":"https://example.org"}`, toolapi.ToolBash: `{"command":"x"}`,
 				toolapi.ToolEdit: `{"path":"x","oldText":"a","newText":"b"}`}[test.tool]
 			a := chat.Answer{Calls: []turn.Call{{ModelID: "x", Tool: test.tool, Arguments: args}}}
-			w := newWorld(t, Config{Tools: []string{test.tool}, Domains: test.domains}, func(toolapi.Call) toolapi.Result { return test.result }, a, says("done"))
+			w := newWorld(t, config.Config{Tools: []string{test.tool}, Domains: test.domains}, func(toolapi.Call) toolapi.Result { return test.result }, a, says("done"))
 			mustRun(t, w, nil)
 			res := w.journal.load()[0].Results[0]
 			if res.Provenance != test.want {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -72,7 +73,7 @@ func TestCanonicalArguments(t *testing.T) {
 // Questions are never refused: the controller asks a person about each.
 func TestQuestionsMayBeRepeated(t *testing.T) {
 	ask := func() chat.Answer { return says("", question("now?")) }
-	w := newWorld(t, Config{}, nil, ask(), ask(), ask(), says("done"))
+	w := newWorld(t, config.Config{}, nil, ask(), ask(), ask(), says("done"))
 	out := mustRun(t, w, map[string]string{"a1-s1-c0": "no", "a1-s2-c0": "no"})
 	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s3-c0" {
 		t.Errorf("got %+v", out)

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -25,7 +26,7 @@ func (f searchFunc) Search(ctx context.Context, arguments string) (toolapi.Resul
 
 func searchWorld(t *testing.T, search searchFunc, answers ...chat.Answer) *world {
 	t.Helper()
-	w := newWorld(t, Config{Tools: []string{toolapi.ToolBash, toolapi.ToolSearchWeb}, Search: true}, nil, answers...)
+	w := newWorld(t, config.Config{Tools: []string{toolapi.ToolBash, toolapi.ToolSearchWeb}, Search: true}, nil, answers...)
 	w.loop.Search = search
 	return w
 }
@@ -85,8 +86,8 @@ func TestSearchWebIsRefused(t *testing.T) {
 func TestSearchWebIsOfferedWithAProviderOnly(t *testing.T) {
 	t.Parallel()
 	for _, provided := range []bool{true, false} {
-		cfg := Config{Tools: []string{toolapi.ToolSearchWeb}, Search: provided}
-		if offered := slices.Contains(cfg.offered(catalog.Builtin()), toolapi.ToolSearchWeb); offered != provided {
+		cfg := config.Config{Tools: []string{toolapi.ToolSearchWeb}, Search: provided}
+		if offered := slices.Contains(cfg.Offered(catalog.Builtin()), toolapi.ToolSearchWeb); offered != provided {
 			t.Errorf("with a provider: %t, offered: %t", provided, offered)
 		}
 	}

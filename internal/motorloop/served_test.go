@@ -13,7 +13,9 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -21,7 +23,7 @@ import (
 // askingWorld is a world in which domains can be requested.
 func askingWorld(t *testing.T, answers ...chat.Answer) (*world, *fakeDomains) {
 	t.Helper()
-	w := newWorld(t, Config{RequestDomain: true, Domains: []string{"open"}}, nil, answers...)
+	w := newWorld(t, config.Config{RequestDomain: true, Domains: []string{"open"}}, nil, answers...)
 	d := &fakeDomains{allowed: map[string]bool{}}
 	w.loop.Domains = d
 	return w, d
@@ -134,15 +136,15 @@ func TestRequestDomainIsRefused(t *testing.T) {
 
 // A request in spec.tools alone is offered too.
 func TestRequestDomainIsOffered(t *testing.T) {
-	for name, cfg := range map[string]Config{
+	for name, cfg := range map[string]config.Config{
 		"granted":      {Tools: []string{toolapi.ToolRequestDomain}},
 		"with domains": {RequestDomain: true},
 		"both":         {RequestDomain: true, Tools: []string{toolapi.ToolRequestDomain}},
 	} {
-		if got := cfg.offered(catalog.Builtin()); !cmp.Equal(got, []string{toolapi.ToolAskUser, toolapi.ToolFinish, toolapi.ToolRequestDomain}) {
+		if got := cfg.Offered(catalog.Builtin()); !cmp.Equal(got, []string{toolapi.ToolAskUser, toolapi.ToolFinish, toolapi.ToolRequestDomain}) {
 			t.Errorf("%s: %v", name, got)
 		}
-		if p := SystemPrompt(cfg); !strings.Contains(p, "call request_domain: the person decides.") {
+		if p := prompt.System(cfg); !strings.Contains(p, "call request_domain: the person decides.") {
 			t.Errorf("%s: %s", name, p)
 		}
 	}
@@ -182,7 +184,7 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 
 func savingWorld(t *testing.T, answers ...chat.Answer) (*world, *fakeStore) {
 	t.Helper()
-	w := newWorld(t, Config{Tools: []string{toolapi.ToolBash, toolapi.ToolSaveCredential}}, nil, answers...)
+	w := newWorld(t, config.Config{Tools: []string{toolapi.ToolBash, toolapi.ToolSaveCredential}}, nil, answers...)
 	w.sandbox.ready = false
 	w.loop.Ready = func(context.Context) error { w.sandbox.ready = true; return nil }
 	s := &fakeStore{fault: noFault, ready: func() bool { return w.sandbox.ready }, saved: map[string]int{}}
@@ -249,7 +251,7 @@ func TestSaveCredentialThatFails(t *testing.T) {
 
 // With egress, the sandbox must not decide that its output does not come from the web.
 func TestWebWithDomains(t *testing.T) {
-	cfg := Config{Tools: []string{toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolRead, toolapi.ToolList, toolapi.ToolWrite}}
+	cfg := config.Config{Tools: []string{toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolRead, toolapi.ToolList, toolapi.ToolWrite}}
 	calls := []turn.Call{
 		bash("x"), call(toolapi.ToolCode, `{"language":"python","source":"x"}`), read("x"), call(toolapi.ToolList, ""),
 		call(toolapi.ToolWrite, `{"path":"x","content":"y"}`), read("none"),

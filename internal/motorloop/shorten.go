@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -54,7 +55,7 @@ func restOf(c turn.Call, res *toolapi.Result) string {
 		return fmt.Sprintf("All of it is in the workspace file %q", file)
 	case c.Tool == toolapi.ToolRead && json.Unmarshal([]byte(c.Arguments), &args) == nil && args.Path != "":
 		return fmt.Sprintf("If you need the rest, read %s again", text.JSON(text.CutBytes(args.Path, maxOutputFile)))
-	case onlyReads(c.Tool):
+	case catalog.OnlyReads(c.Tool):
 		return "If you need the rest, make this call again"
 	}
 	return "The rest is not kept"

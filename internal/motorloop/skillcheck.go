@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -32,7 +33,7 @@ const maxSkillProblems = 6 << 10
 // for them.
 func (r *run) skillProblems(ctx context.Context, c *turn.Call, status toolapi.FinishStatus) (string, error) {
 	times, _ := refusedFinishes(r.turns)
-	if r.skills == nil || !r.cfg.WritesSkills || status == toolapi.FinishFailed || times >= maxRefusedFinishes-1 {
+	if r.skills == nil || !r.cfg.WritesSkills || status == toolapi.FinishFailed || times >= config.MaxRefusedFinishes-1 {
 		return "", nil
 	}
 	succeeded := status == toolapi.FinishSucceeded

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -86,7 +87,7 @@ func TestSkillsBeforeTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			there := inWorkspace("there")
-			w := newCallingWorld(t, Config{Tools: granted(tt.answers), WritesSkills: !tt.none, Files: []string{"given/x/SKILL.md"}}, func(c toolapi.Call) toolapi.Result {
+			w := newCallingWorld(t, config.Config{Tools: granted(tt.answers), WritesSkills: !tt.none, Files: []string{"given/x/SKILL.md"}}, func(c toolapi.Call) toolapi.Result {
 				if c.Tool == toolapi.ToolGlob && tt.found != "" {
 					return toolapi.Result{OK: true, Output: tt.found}
 				}
@@ -130,7 +131,7 @@ func TestSkillsBeforeTheEnd(t *testing.T) {
 // An interrupted check decides nothing.
 func TestSkillsAreNotLookedAtByALoopThatEnds(t *testing.T) {
 	t.Parallel()
-	w := newCallingWorld(t, Config{Tools: []string{}, WritesSkills: true}, nil, says("", finish(toolapi.FinishSucceeded, "Done.")))
+	w := newCallingWorld(t, config.Config{Tools: []string{}, WritesSkills: true}, nil, says("", finish(toolapi.FinishSucceeded, "Done.")))
 	ctx, cancel := context.WithCancel(t.Context())
 	w.loop.Skills = skillsThatCancel(cancel)
 	if _, err := w.run(ctx, nil); !errors.Is(err, context.Canceled) {

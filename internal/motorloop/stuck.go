@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -145,7 +146,7 @@ func circleOf(turns []*turn.Turn) *circle {
 }
 
 // notGettingOn returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle.
-func notGettingOn(_ Config, turns []*turn.Turn) *outcome.Failure {
+func notGettingOn(_ config.Config, turns []*turn.Turn) *outcome.Failure {
 	turns = judged(turns)
 	c := circleOf(turns)
 	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
@@ -214,7 +215,7 @@ type callAt struct {
 
 // warnings returns the notes for the model beside results before its attempt ends. They depend only on the turns up to their own,
 // so that a message never changes after it was sent.
-func warnings(cfg Config, turns []*turn.Turn) map[callAt]string {
+func warnings(cfg config.Config, turns []*turn.Turn) map[callAt]string {
 	found := map[callAt]string{}
 	c := &circle{}
 	for i, t := range turns {
@@ -238,7 +239,7 @@ func (c *circle) atNewest(at, call int) bool {
 
 const howToWait = "If you wait for something, make one call that returns when it has happened"
 
-func (c *circle) warning(cfg Config, lastOfTurn bool) string {
+func (c *circle) warning(cfg config.Config, lastOfTurn bool) string {
 	wait := howToWait
 	if slices.Contains(cfg.Tools, toolapi.ToolBash) {
 		wait += ", for example bash with: until COMMAND; do sleep 2; done"

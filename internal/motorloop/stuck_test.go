@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -110,11 +111,11 @@ func TestStuck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			turns := played(tc.turns...)
 			for n := 1; n < len(turns); n++ {
-				if out, over := verdict(Config{MaxIterations: 50}, turns[:n]); over && out.Kind == outcome.Failed {
+				if out, over := verdict(config.Config{MaxIterations: 50}, turns[:n]); over && out.Kind == outcome.Failed {
 					t.Fatalf("it is over after %d turns: %v", n, out.Failure)
 				}
 			}
-			out, _ := verdict(Config{MaxIterations: 50}, turns)
+			out, _ := verdict(config.Config{MaxIterations: 50}, turns)
 			got := ""
 			if out.Failure != nil {
 				got = out.Failure.Reason
@@ -130,7 +131,7 @@ func TestStuck(t *testing.T) {
 func TestTheModelIsWarned(t *testing.T) {
 	for name, tc := range stuckCases {
 		turns := played(tc.turns...)
-		cfg := Config{Tools: []string{toolapi.ToolBash}}
+		cfg := config.Config{Tools: []string{toolapi.ToolBash}}
 		last := len(turns) - 1
 		warned, before := warnings(cfg, turns), warnings(cfg, turns[:last])
 		if (tc.reason != "") && len(before) == 0 {
@@ -160,7 +161,7 @@ func TestWarnings(t *testing.T) {
 		"not carried out":  {[]string{badArguments, badArguments + " y>!unknown_tool"}, map[callAt]string{{2, 1}: "[warning: calls of your last 2 answers could not be carried out. If that happens once more, the attempt ends. Compare"}},
 		"status 1 of many": {[]string{"a>!exit_1", "b>!exit_1", "c>!exit_1"}, nil},
 	} {
-		got := warnings(Config{Tools: []string{toolapi.ToolBash}}, played(tc.turns...))
+		got := warnings(config.Config{Tools: []string{toolapi.ToolBash}}, played(tc.turns...))
 		for at, text := range tc.want {
 			if !strings.HasPrefix(got[at], text) {
 				t.Errorf("%s: at %+v is %q", name, at, got[at])
@@ -172,7 +173,7 @@ func TestWarnings(t *testing.T) {
 	}
 	three := played("a>x", "a>x", "a>x")
 	for tool, want := range map[string]bool{toolapi.ToolBash: true, toolapi.ToolRead: false} {
-		msgs := Transcript(Config{Tools: []string{tool}}, three)
+		msgs := Transcript(config.Config{Tools: []string{tool}}, three)
 		if last := msgs[len(msgs)-1].Content; !strings.HasPrefix(last, "x\n[warning: ") || strings.Contains(last, "example bash with: until") != want {
 			t.Errorf("with %s the model sees %q", tool, last)
 		}
@@ -204,7 +205,7 @@ func TestStuckMessages(t *testing.T) {
 			badArguments, badArguments, "y>!unknown_tool=no",
 		},
 	} {
-		out, _ := verdict(Config{MaxIterations: 50}, played(turns...))
+		out, _ := verdict(config.Config{MaxIterations: 50}, played(turns...))
 		if out.Failure == nil || out.Failure.Message != want || !out.Failure.Retryable || out.Failure.Category != outcome.ToolFailure {
 			t.Errorf("got %+v, want %s", out.Failure, want)
 		}
@@ -236,7 +237,7 @@ func TestACircleEndsTheAttempt(t *testing.T) {
 			for range 20 {
 				script = append(script, says("", bash("a")))
 			}
-			w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result { return tc.result }, script...)
+			w := newWorld(t, config.Config{}, func(toolapi.Call) toolapi.Result { return tc.result }, script...)
 			out := mustRun(t, w, nil)
 			if out.Failure == nil || len(w.journal.stored) != tc.turns || len(w.sandbox.executed) != tc.turns {
 				t.Errorf("got %+v, %v after %d turns", out, out.Failure, len(w.journal.stored))

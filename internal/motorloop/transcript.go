@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -21,7 +22,9 @@ import (
 // Transcript builds the conversation from the recorded turns. There is no other copy of it: the same turns yield the
 // same messages in any process. A tool message follows every call, as endpoints demand. System prompt and task are
 // never shortened; the rest of a long conversation is, see view.
-func Transcript(cfg Config, turns []*turn.Turn) []chat.Message { return viewOf(cfg, turns).messages() }
+func Transcript(cfg config.Config, turns []*turn.Turn) []chat.Message {
+	return viewOf(cfg, turns).messages()
+}
 
 // emptyAnswerText replaces an empty answer: some endpoints refuse an assistant message without content, others two user messages in a row.
 const emptyAnswerText = "(empty answer)"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -95,7 +96,7 @@ func TestUnknownOutcomes(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			found := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			w := newWorld(t, Config{OnUnknown: tc.policy}, lostUntil(tc.lost),
+			w := newWorld(t, config.Config{OnUnknown: tc.policy}, lostUntil(tc.lost),
 				says("", bash("before"), tc.call, bash("after"), question("all well?")), says("done"))
 			w.loop.Now = func() time.Time { return found }
 			answers := maps.Clone(tc.answers)
@@ -141,7 +142,7 @@ func TestUnknownOutcomes(t *testing.T) {
 // An unknown execution is recorded before any consequence, and the consequences are the same for a loop that
 // knows only the record.
 func TestUnknownIsWrittenFirst(t *testing.T) {
-	w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
+	w := newWorld(t, config.Config{}, lostUntil(1), says("", bash("lost")), says("done"))
 	broken := errors.New("broken")
 	w.journal.fault = failAt("settle: after", broken)
 	if _, err := w.run(t.Context(), map[string]string{"a1-s1-c0": "Retry"}); !errors.Is(err, broken) {
@@ -174,7 +175,7 @@ func TestADecisionAboutAnUnknownOutcomeCountsForEver(t *testing.T) {
 	t.Parallel()
 	const id = "a1-s1-c0"
 	for first, later := range map[string]string{"Retry": "Skip", "Skip": "Retry"} {
-		w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
+		w := newWorld(t, config.Config{}, lostUntil(1), says("", bash("lost")), says("done"))
 		w.mustWait(t, nil, id)
 		broken := errors.New("broken")
 		w.journal.fault = failAt("settle: after", broken)

@@ -8,6 +8,8 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -29,7 +31,7 @@ const (
 
 // view is the model's view of an attempt.
 type view struct {
-	cfg     Config
+	cfg     config.Config
 	window  int64
 	summary *turn.Turn
 	// before are the iterations that the summary replaces, open those that are shown.
@@ -65,10 +67,10 @@ const (
 )
 
 // viewOf walks the turns: a text that was cut after one of them stays cut until a summary covers it.
-func viewOf(cfg Config, turns []*turn.Turn) *view {
+func viewOf(cfg config.Config, turns []*turn.Turn) *view {
 	turns = judged(turns)
-	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
-	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.definitions(catalog.With(cfg.MCPServers)))
+	v := &view{cfg: cfg, window: cfg.AnyWindow(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
+	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.Definitions(catalog.With(cfg.MCPServers)))
 	for _, t := range turns {
 		v.due = 0
 		if t.IsSummary() {
@@ -152,7 +154,7 @@ func (v *view) worthSummary() (through int32, frees int64) {
 	if len(older) == 0 {
 		return 0, 0
 	}
-	frees = -int64(v.cfg.maxSummary())
+	frees = -int64(maxSummaryOf(v.cfg))
 	for _, t := range older {
 		frees += v.sizes[t.Index]
 	}
@@ -249,5 +251,5 @@ func (v *view) messages() []chat.Message {
 }
 
 func (v *view) fixedMessages() []chat.Message {
-	return []chat.Message{{Role: chat.RoleSystem, Content: SystemPrompt(v.cfg)}, {Role: chat.RoleUser, Content: v.cfg.Task}}
+	return []chat.Message{{Role: chat.RoleSystem, Content: prompt.System(v.cfg)}, {Role: chat.RoleUser, Content: v.cfg.Task}}
 }

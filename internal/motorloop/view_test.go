@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -52,7 +53,7 @@ func TestPromptsAreCacheable(t *testing.T) {
 		}
 		script = append(script, a)
 	}
-	w := newWorld(t, Config{MaxIterations: 50, Tools: []string{"bash", "read", "write", "edit", "patch", "grep", "glob", "list"}}, func(toolapi.Call) toolapi.Result {
+	w := newWorld(t, config.Config{MaxIterations: 50, Tools: []string{"bash", "read", "write", "edit", "patch", "grep", "glob", "list"}}, func(toolapi.Call) toolapi.Result {
 		return toolapi.Result{OK: true, Output: strings.Repeat("0123456789abcde\n", 10+rng.IntN(200)), Provenance: toolapi.ProvenanceInternal}
 	}, append(script, says("done"))...)
 	mustRun(t, w, nil)
@@ -106,12 +107,12 @@ func TestConversationsOnlyGrow(t *testing.T) {
 	steps, cuts, sums := 0, 0, 0
 	for seed := range 8 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 3))
-		cfg := Config{Task: "the task", Tools: []string{"bash", "read", "write"}, Window: []int64{8000, 16_000, 32_000}[rng.IntN(3)], MaxIterations: 50}
+		cfg := config.Config{Task: "the task", Tools: []string{"bash", "read", "write"}, Window: []int64{8000, 16_000, 32_000}[rng.IntN(3)], MaxIterations: 50}
 		var turns []*turn.Turn
 		before := chat.Request{}
 		var sent, shortened int64
 		for i := range int32(turnsOfRun) {
-			req := chat.Request{Messages: Transcript(cfg, turns), Tools: cfg.definitions(catalog.Builtin())}
+			req := chat.Request{Messages: Transcript(cfg, turns), Tools: cfg.Definitions(catalog.Builtin())}
 			checkConversation(t, req.Messages)
 			if again := (chat.Request{Messages: Transcript(cfg, turns), Tools: req.Tools}); chat.RequestDigest(again) != chat.RequestDigest(req) {
 				t.Fatalf("seed %d: the same turns give other messages", seed)
@@ -141,8 +142,8 @@ func TestConversationsOnlyGrow(t *testing.T) {
 			sent += chat.Size(turnOf(cfg, step)) / chat.BytesPerToken
 			turns = append(turns, step)
 		}
-		if most := 1 + sent*100/(cfg.window()*worthAt); shortened > most {
-			t.Errorf("seed %d: %d requests were made shorter, for %d tokens in a window of %d", seed, shortened, sent, cfg.window())
+		if most := 1 + sent*100/(cfg.AnyWindow()*worthAt); shortened > most {
+			t.Errorf("seed %d: %d requests were made shorter, for %d tokens in a window of %d", seed, shortened, sent, cfg.AnyWindow())
 		}
 	}
 	t.Logf("%d requests, %d times cut, %d summaries", steps, cuts, sums)
@@ -152,7 +153,7 @@ func TestConversationsOnlyGrow(t *testing.T) {
 }
 
 // turnOf is a turn as it is sent at first.
-func turnOf(cfg Config, t *turn.Turn) []chat.Message {
+func turnOf(cfg config.Config, t *turn.Turn) []chat.Message {
 	return viewOf(cfg, []*turn.Turn{t}).turnMessages(t)
 }
 
@@ -183,7 +184,7 @@ func sized(index int32, tokens int, change func(*turn.Turn)) *turn.Turn {
 // The texts that are shortened, and when. The window has 10000 tokens, of which the prompt takes a part.
 func TestMakeRoom(t *testing.T) {
 	t.Parallel()
-	cfg := Config{Task: "the task", Window: 10_000}
+	cfg := config.Config{Task: "the task", Window: 10_000}
 	fixed := int(viewOf(cfg, nil).fixed / chat.BytesPerToken)
 	person := func(t *turn.Turn) { t.Calls[0].Tool, t.Results[0].Provenance = "ask_user", toolapi.ProvenanceUser }
 	for name, tt := range map[string]struct {
@@ -222,7 +223,7 @@ func slicesOf(n int32, of func(int32) *turn.Turn) []*turn.Turn {
 // The endpoint's count decides, unless it cannot be of this conversation.
 func TestTheEndpointCounts(t *testing.T) {
 	t.Parallel()
-	cfg := Config{Task: "the task", Window: 10_000}
+	cfg := config.Config{Task: "the task", Window: 10_000}
 	v := viewOf(cfg, nil)
 	about := v.fixed / chat.BytesPerToken
 	for counted, want := range map[int64]int64{0: about, 10: about, about * 3 / 2: about * 3 / 2, about * 5: about} {

@@ -9,39 +9,30 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
 const (
-	// defaultWindow is the window of an unknown model: a model with a smaller one reports it.
-	defaultWindow = 128_000
 	// maxShort is how much shorter a conversation can be made; see transcriptAt.
 	maxShort = 3
 )
 
-// window returns how many tokens a request and its answer may have together.
-func (c Config) window() int64 {
-	if c.Window <= 0 {
-		return defaultWindow
-	}
-	return c.Window
-}
-
 // fits reports whether a request leaves enough of the window for its answer.
-func (c Config) fits(req chat.Request) bool {
+func fits(c config.Config, req chat.Request) bool {
 	return c.Window <= 0 || chat.Tokens(req) <= c.Window*85/100
 }
 
 // transcriptAt is Transcript, made shorter the higher the level: 1 cuts all old texts, 2 the newest results as well, and with 3 an
 // own summary replaces all but the last turn.
-func transcriptAt(cfg Config, turns []*turn.Turn, level int) []chat.Message {
+func transcriptAt(cfg config.Config, turns []*turn.Turn, level int) []chat.Message {
 	v := viewOf(cfg, turns)
 	if n := len(v.open); level > 0 && n > 0 {
 		v.apply(v.cuttable())
 		last := v.open[n-1]
 		if level == maxShort && n > 1 {
 			through := v.open[n-2].Index
-			v.cover(&turn.Turn{Through: through, Content: ownSummary(turns, through, cfg.maxSummary())})
+			v.cover(&turn.Turn{Through: through, Content: ownSummary(turns, through, maxSummaryOf(cfg))})
 		}
 		if level > 1 {
 			v.apply(v.cuttableIn(last, newestShare(cfg, level)/max(len(last.Calls), 1)))
@@ -51,8 +42,8 @@ func transcriptAt(cfg Config, turns []*turn.Turn, level int) []chat.Message {
 }
 
 // newestShare returns how many bytes the newest results may have together if not all of them fit.
-func newestShare(cfg Config, level int) int {
-	share := int(min(cfg.window(), defaultWindow)) / 2 // An eighth of the window: a token is about four bytes.
+func newestShare(cfg config.Config, level int) int {
+	share := int(min(cfg.AnyWindow(), config.DefaultWindow)) / 2 // An eighth of the window: a token is about four bytes.
 	if level == maxShort {
 		share /= 4
 	}
@@ -66,9 +57,9 @@ func (r *run) completeStep(ctx context.Context) (chat.Answer, chat.Request, time
 	var refused *chat.TooLong
 	asked := ""
 	for level := 0; ; level++ {
-		req := chat.Request{Messages: transcriptAt(r.cfg, r.turns, level), Tools: r.cfg.definitions(r.catalog)}
+		req := chat.Request{Messages: transcriptAt(r.cfg, r.turns, level), Tools: r.cfg.Definitions(r.catalog)}
 		same := refused != nil && chat.RequestDigest(req) == asked
-		if level < maxShort && (!r.cfg.fits(req) || same) {
+		if level < maxShort && (!fits(r.cfg, req) || same) {
 			continue
 		}
 		if same {

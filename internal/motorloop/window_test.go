@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -36,7 +37,7 @@ func (m *narrowModel) Complete(ctx context.Context, r chat.Request) (chat.Answer
 }
 
 // wideResults is a script of n answers, each with as many calls, whose results are of that size each.
-func wideResults(t *testing.T, cfg Config, n, calls, size int) *world {
+func wideResults(t *testing.T, cfg config.Config, n, calls, size int) *world {
 	t.Helper()
 	var script []chat.Answer
 	for i := range n {
@@ -73,7 +74,7 @@ func TestConversationsFitTheirWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := wideResults(t, Config{MaxIterations: 20, Window: tt.known}, tt.turns, tt.calls, tt.size)
+			w := wideResults(t, config.Config{MaxIterations: 20, Window: tt.known}, tt.turns, tt.calls, tt.size)
 			m := &narrowModel{fakeModel: w.model, window: tt.window, tells: tt.tells}
 			w.loop.Model = m
 			out := mustRun(t, w, nil)
@@ -91,7 +92,7 @@ func TestConversationsFitTheirWindow(t *testing.T) {
 // A refusal for the length is a failure only when nothing shorter can be sent.
 func TestARequestThatNeverFits(t *testing.T) {
 	t.Parallel()
-	w := wideResults(t, Config{MaxIterations: 20}, 3, 2, 6000)
+	w := wideResults(t, config.Config{MaxIterations: 20}, 3, 2, 6000)
 	m := &narrowModel{fakeModel: w.model, window: 1}
 	w.loop.Model = m
 	first := mustRun(t, w, nil)
@@ -127,7 +128,7 @@ func (f modelFunc) Complete(ctx context.Context, r chat.Request) (chat.Answer, e
 func TestAnOutageDecidesNothing(t *testing.T) {
 	t.Parallel()
 	away := &chat.Outage{Reason: outcome.ReasonModelUnavailable, Message: "away", Usage: turn.Usage{PromptTokens: 5}}
-	w := newWorld(t, Config{}, nil, says("", bash("x")), says("done"))
+	w := newWorld(t, config.Config{}, nil, says("", bash("x")), says("done"))
 	times := 0
 	w.setFault(func(ctx context.Context, p string) error {
 		if p == "model: before" {
@@ -149,17 +150,17 @@ func TestAnOutageDecidesNothing(t *testing.T) {
 // The tokens of the run are checked before a call, whatever they were for.
 func TestTokensAreCountedBeforeACall(t *testing.T) {
 	t.Parallel()
-	plain := newWorld(t, Config{MaxTokens: 100_000}, nil, says("done"))
+	plain := newWorld(t, config.Config{MaxTokens: 100_000}, nil, says("done"))
 	mustRun(t, plain, nil)
 	first := chat.Tokens(plain.model.seen[0])
 	for name, tt := range map[string]struct {
-		cfg   Config
+		cfg   config.Config
 		asked int
 	}{
-		"there are enough":          {Config{MaxTokens: 100_000}, 2},
-		"other calls used them":     {Config{MaxTokens: 100_000, UsedTokens: 100_000}, 0},
-		"the request alone is more": {Config{MaxTokens: 100_000, UsedTokens: 100_000 - first}, 0},
-		"after the first answer":    {Config{MaxTokens: 100_000, UsedTokens: 100_000 - first - 5}, 1},
+		"there are enough":          {config.Config{MaxTokens: 100_000}, 2},
+		"other calls used them":     {config.Config{MaxTokens: 100_000, UsedTokens: 100_000}, 0},
+		"the request alone is more": {config.Config{MaxTokens: 100_000, UsedTokens: 100_000 - first}, 0},
+		"after the first answer":    {config.Config{MaxTokens: 100_000, UsedTokens: 100_000 - first - 5}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,7 +188,7 @@ func TestLearnWindow(t *testing.T) {
 		"no number, and known":       {16000, 0, 900},
 		"no number, smaller already": {500, 0, 500},
 	} {
-		r := &run{cfg: Config{Window: tt.known}}
+		r := &run{cfg: config.Config{Window: tt.known}}
 		r.learnWindow(&chat.TooLong{Window: tt.told}, req)
 		if r.cfg.Window != tt.want {
 			t.Errorf("%s: %d, want %d", name, r.cfg.Window, tt.want)
@@ -215,7 +216,7 @@ func refusing(w *world, after, times int) (sizes *[]int64) {
 // A request is made shorter three times before it fails, each time by more, and the cost of the refusals counts.
 func TestARequestIsShortenedThreeTimes(t *testing.T) {
 	t.Parallel()
-	w := wideResults(t, Config{MaxIterations: 20}, 2, 8, 16<<10)
+	w := wideResults(t, config.Config{MaxIterations: 20}, 2, 8, 16<<10)
 	sizes := refusing(w, 2, maxShort)
 	if out := mustRun(t, w, nil); out.Summary != "all done" {
 		t.Fatalf("got %+v after requests of %v tokens", out.Failure, *sizes)
@@ -235,7 +236,7 @@ func TestARequestIsShortenedThreeTimes(t *testing.T) {
 // If nothing is old, the newest results are made shorter at once.
 func TestTheNewestResultsAreShortened(t *testing.T) {
 	t.Parallel()
-	w := wideResults(t, Config{MaxIterations: 20}, 1, 8, 64<<10)
+	w := wideResults(t, config.Config{MaxIterations: 20}, 1, 8, 64<<10)
 	sizes := refusing(w, 1, 1)
 	if out := mustRun(t, w, nil); out.Summary != "all done" || len(*sizes) != 1 {
 		t.Errorf("got %+v after requests of %v tokens", out.Failure, *sizes)
@@ -245,7 +246,7 @@ func TestTheNewestResultsAreShortened(t *testing.T) {
 // The cost of a refused request for a summary counts as well, and the summary is one of our own.
 func TestARefusedSummaryCounts(t *testing.T) {
 	t.Parallel()
-	w := wideResults(t, Config{MaxIterations: 50, Window: 6000}, 40, 1, 400)
+	w := wideResults(t, config.Config{MaxIterations: 50, Window: 6000}, 40, 1, 400)
 	next := w.loop.Model
 	w.loop.Model = modelFunc(func(ctx context.Context, r chat.Request) (chat.Answer, error) {
 		if kindOfRequest(r) == forSummary {
@@ -257,7 +258,7 @@ func TestARefusedSummaryCounts(t *testing.T) {
 		t.Fatalf("got %+v", out.Failure)
 	}
 	turns := w.journal.load()
-	used, summaries, tries := usedTokens(Config{}, turns), int64(0), int64(0)
+	used, summaries, tries := usedTokens(config.Config{}, turns), int64(0), int64(0)
 	for _, step := range turns {
 		used -= step.Usage.Total()
 		if step.IsSummary() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/test/worst"
@@ -61,7 +62,7 @@ func TestWorstView(t *testing.T) {
 		turns = append(turns, step)
 	}
 	for _, window := range []int64{4000, 128_000, 1 << 40} {
-		cfg := Config{Task: "the task", Tools: []string{toolapi.ToolBash}, Window: window}
+		cfg := config.Config{Task: "the task", Tools: []string{toolapi.ToolBash}, Window: window}
 		worst.Within(t, fmt.Sprintf("a window of %d", window), worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 192 << 20, Time: 10 * time.Second}, func() {
 			Transcript(cfg, turns)
 		})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -71,7 +72,7 @@ func (s *stage) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error
 }
 
 // play carries out one attempt with the named script.
-func (s *stage) play(name string, change func(*motorloop.Config)) outcome.Outcome {
+func (s *stage) play(name string, change func(*config.Config)) outcome.Outcome {
 	s.t.Helper()
 	model, err := openai.New(openai.Endpoint{BaseURL: s.http.URL + "/v1", Model: "scripted/" + name}, openai.Options{
 		HTTPClient: s.http.Client(), InitialBackoff: time.Millisecond, MaxRetryAfter: time.Millisecond,
@@ -79,7 +80,7 @@ func (s *stage) play(name string, change func(*motorloop.Config)) outcome.Outcom
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cfg := motorloop.Config{
+	cfg := config.Config{
 		Attempt: 1,
 		Task:    fmt.Sprintf("Play your part as %s-1. counter=%s sleep=0.01 wait=0.01", name, strings.TrimPrefix(s.http.URL, "http://")),
 		Tools:   []string{toolapi.ToolBash}, MaxIterations: 20,
@@ -110,7 +111,7 @@ func (s *stage) wantKinds(want map[string]int) {
 	}
 }
 
-func fifty(cfg *motorloop.Config) { cfg.MaxIterations = 50 }
+func fifty(cfg *config.Config) { cfg.MaxIterations = 50 }
 
 func TestScriptsWithEffects(t *testing.T) {
 	ids := func(name string, parts ...string) string {
@@ -207,7 +208,7 @@ func TestFailingScript(t *testing.T) {
 		t.Fatalf("%+v %+v", out, out.Failure)
 	}
 	s.wantKinds(map[string]int{"turn": 4, "hint": 1})
-	out = s.play("fails", func(cfg *motorloop.Config) {
+	out = s.play("fails", func(cfg *config.Config) {
 		cfg.Attempt, cfg.RecoveryContext = 2, "Attempt 1 failed.\nThe person says:\nMake the file first."
 	})
 	if out.Kind != outcome.Completed || out.Summary != "It worked. I was told: Make the file first." {

@@ -7,7 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
@@ -16,9 +16,9 @@ import (
 )
 
 // loopConfig returns the loop's configuration for the run's attempt.
-func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Time) motorloop.Config {
+func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Time) config.Config {
 	attempt := runpolicy.CurrentAttempt(run)
-	cfg := motorloop.Config{
+	cfg := config.Config{
 		Attempt:         attempt.Index,
 		Task:            run.Spec.Task,
 		MaxIterations:   maxIterations(run.Spec.Limits.MaxIterations, attempt.Index),
@@ -38,7 +38,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 	if run.Spec.Limits.MaxTokens != nil {
 		cfg.MaxTokens = *run.Spec.Limits.MaxTokens
 	}
-	cfg.Keep = motorloop.Keep(runpolicy.KeepOf(run))
+	cfg.Keep = config.Keep(runpolicy.KeepOf(run))
 	for _, t := range run.Spec.Tools {
 		if t == toolapi.ToolSaveArtifact && !cfg.Keep.Artifacts() {
 			// The tool would promise an artifact that is never stored.
@@ -70,11 +70,11 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 }
 
 // demands returns what must hold when the model claims success.
-func demands(run *v1alpha1.MotorRun) motorloop.Acceptance {
+func demands(run *v1alpha1.MotorRun) config.Acceptance {
 	d := reach.DemandsOf(run)
-	a := motorloop.Acceptance{Files: d.Files, Schemas: d.Schemas}
+	a := config.Acceptance{Files: d.Files, Schemas: d.Schemas}
 	for _, c := range d.Commands {
-		a.Commands = append(a.Commands, motorloop.AcceptCommand{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds})
+		a.Commands = append(a.Commands, config.AcceptCommand{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds})
 	}
 	return a
 }

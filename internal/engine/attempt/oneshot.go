@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/oneshot"
@@ -54,7 +55,7 @@ func (a *Attempt) once(
 	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
 	loop := &motorloop.Loop{
 		// No person is asked about a call whose end was not seen: a repeatable call is repeated, and any other fails.
-		Config: motorloop.Config{Attempt: runpolicy.CurrentAttempt(env.Run).Index, OnUnknown: turn.UnknownModel},
+		Config: config.Config{Attempt: runpolicy.CurrentAttempt(env.Run).Index, OnUnknown: turn.UnknownModel},
 		Ready:  sandbox.Ready,
 		Now:    env.APINow,
 		Logger: env.Log,

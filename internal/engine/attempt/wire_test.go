@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
@@ -49,7 +50,7 @@ func TestTheOrderOfTheWrappers(t *testing.T) {
 		Host: &Host{Fault: func(context.Context, FaultPoint, *v1alpha1.MotorRun, int32) {}}, Env: env,
 		Memory: &Memory{Absence: runenv.Absence{Since: enginetest.Noon}},
 	}
-	loop := &motorloop.Loop{Config: motorloop.Config{WritesSkills: true}}
+	loop := &motorloop.Loop{Config: config.Config{WritesSkills: true}}
 	sandbox := &box.Box{Env: env}
 	a.wire(loop, &countingModel{}, sandbox, &harvest.Artifacts{}, nil)
 	model := loop.Model.(redacting.Model).Model.(memoModel).Model.(readableModel).Model.(readyModel)

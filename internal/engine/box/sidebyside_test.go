@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/secret"
@@ -195,7 +196,7 @@ func TestReadsSideBySideWithARestart(t *testing.T) {
 			box.Client = enginetest.ToolsAt(t, sandbox)
 			ordered := orderedLoop{box, Journal{Journal: box.Env.Entries, Box: box}, first, make(chan struct{})}
 			loop := &motorloop.Loop{
-				Config:  motorloop.Config{Attempt: 1, Task: "t", Tools: []string{toolapi.ToolRead, toolapi.ToolBash}, MaxIterations: 9, TextEnds: true},
+				Config:  config.Config{Attempt: 1, Task: "t", Tools: []string{toolapi.ToolRead, toolapi.ToolBash}, MaxIterations: 9, TextEnds: true},
 				Model:   readingModel(),
 				Tools:   redacting.Tools{Tools: ordered, Secrets: known, Refresh: box.WayOut.Refresh},
 				Journal: ordered,

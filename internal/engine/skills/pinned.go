@@ -13,7 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -144,16 +144,16 @@ func Trusts(run *v1alpha1.MotorRun) bool {
 }
 
 // Config returns the loop's configuration of the skill.
-func (s *Pinned) Config(run *v1alpha1.MotorRun) *motorloop.Skill {
+func (s *Pinned) Config(run *v1alpha1.MotorRun) *config.Skill {
 	if s == nil {
 		return nil
 	}
-	c := &motorloop.Skill{
+	c := &config.Skill{
 		Name: s.pin.Name, Description: s.manifest.Description, Body: s.manifest.Body,
 		Inputs: inputsJSON(reach.SkillInputs(run)), Approved: s.pin.Approved,
 	}
 	for _, f := range s.rev.Spec.Files {
-		c.Files = append(c.Files, motorloop.SkillFile{Path: f.Path, Size: f.Size, Executable: f.Executable})
+		c.Files = append(c.Files, config.SkillFile{Path: f.Path, Size: f.Size, Executable: f.Executable})
 	}
 	return c
 }

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -62,9 +62,9 @@ func TestOpenSkill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &motorloop.Skill{
+	want := &config.Skill{
 		Name: "mail", Description: "Sends mail.", Body: "# Mail\n\nRun `scripts/send.py`.\n", Approved: true,
-		Files: []motorloop.SkillFile{
+		Files: []config.SkillFile{
 			{Path: "SKILL.md", Size: int64(len(mailManifest))}, {Path: "references/big.txt", Size: skillstore.ChunkBytes},
 			{Path: "scripts/send.py", Size: 23, Executable: true},
 		},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+// Package prompt is the system prompt of an attempt.
+package prompt
 
 import (
 	_ "embed"
@@ -11,6 +12,7 @@ import (
 	"text/template"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -19,23 +21,23 @@ import (
 const maxListedFiles = 100
 
 //go:embed prompt.tmpl
-var promptText string
+var source string
 
-var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap{"upper": strings.ToUpper}).Parse(promptText))
+var tmpl = template.Must(template.New("prompt").Funcs(template.FuncMap{"upper": strings.ToUpper}).Parse(source))
 
-// SystemPrompt describes the model's role and its rules to it. It is the same in every request of an attempt, so that endpoints read
+// System describes the model's role and its rules to it. It is the same in every request of an attempt, so that endpoints read
 // it once. Names of files are quoted: they come from the creator of the run.
-func SystemPrompt(cfg Config) string {
-	offered := cfg.offered(catalog.With(cfg.MCPServers))
+func System(cfg config.Config) string {
+	offered := cfg.Offered(catalog.With(cfg.MCPServers))
 	files := cfg.Files[:min(len(cfg.Files), maxListedFiles)]
-	view := promptView{
+	v := view{
 		Domains:     cfg.Domains,
 		Credentials: cfg.Credentials,
-		Servers:     promptServers(cfg.MCPServers),
+		Servers:     serversOf(cfg.MCPServers),
 		Files:       files,
 		MoreFiles:   len(cfg.Files) - len(files),
-		FirstCommit: cfg.firstCommit(offered),
-		Environment: promptEnvironmentOf(cfg.Peer.Environment()),
+		FirstCommit: firstCommit(cfg, offered),
+		Environment: environmentOf(cfg.Peer.Environment()),
 		Date:        cfg.Date,
 
 		KeepsArtifacts: cfg.Keep.Artifacts(),
@@ -45,29 +47,29 @@ func SystemPrompt(cfg Config) string {
 		MaxReads:      toolapi.MaxReads,
 		Reads:         readers(offered),
 		MaxIterations: cfg.MaxIterations,
-		Limits:        cfg.limits(),
+		Limits:        limits(cfg),
 
 		Attempt:         cfg.Attempt,
 		RecoveryContext: withoutMarks(cfg.RecoveryContext),
 
-		Skill:        cfg.Skill.prompt(),
+		Skill:        skillOf(cfg.Skill),
 		WritesSkills: cfg.WritesSkills && (cfg.Skill != nil || aboutSkills.MatchString(cfg.Task)),
 		Review:       cfg.Review,
-		Web:          cfg.mayHoldWeb(offered),
+		Web:          mayHoldWeb(cfg, offered),
 
 		Approvals:   cfg.Approvals && !cfg.Review,
-		Checked:     cfg.Accept.any(),
-		Accept:      cfg.Accept.shown(),
-		MaxFinishes: maxRefusedFinishes,
+		Checked:     cfg.Accept.Any(),
+		Accept:      shownDemands(cfg.Accept),
+		MaxFinishes: config.MaxRefusedFinishes,
 	}
 	if slices.Contains(offered, toolapi.ToolAskUser) {
-		view.AskUser = toolapi.ToolAskUser
+		v.AskUser = toolapi.ToolAskUser
 	}
 	if slices.Contains(offered, toolapi.ToolRequestDomain) {
-		view.RequestDomain = toolapi.ToolRequestDomain
+		v.RequestDomain = toolapi.ToolRequestDomain
 	}
 	var b strings.Builder
-	if err := promptTemplate.Execute(&b, view); err != nil {
+	if err := tmpl.Execute(&b, v); err != nil {
 		// A strings.Builder does not fail, and the template's fields are those of view, as every test of it proves.
 		panic(err)
 	}
@@ -76,7 +78,7 @@ func SystemPrompt(cfg Config) string {
 
 // firstCommit returns how the model can find out whether the input files are in a repository. It is no promise. The prompt is made while the
 // sandbox starts, and must not change later; a secret in a file, a volume that was used before or many files prevent the repository.
-func (cfg Config) firstCommit(offered []string) string {
+func firstCommit(cfg config.Config, offered []string) string {
 	if len(cfg.Files) == 0 || !slices.Contains(offered, toolapi.ToolBash) || !hasGit(cfg.Peer.Environment()) ||
 		!cfg.Peer.Serves(http.MethodPost, toolapi.PathRepository) {
 		return ""
@@ -84,18 +86,18 @@ func (cfg Config) firstCommit(offered []string) string {
 	return toolapi.FirstCommit
 }
 
-// promptView is the data for the template of the prompt.
-type promptView struct {
+// view is the data for the template of the prompt.
+type view struct {
 	Domains       []string
 	Credentials   []string
-	Servers       []promptServer
+	Servers       []server
 	RequestDomain string
 	Files         []string
 	MoreFiles     int
 	// FirstCommit is the message of the commit with the input files if the sandbox could make it, "" if it makes none.
 	FirstCommit string
 	// Environment is nil if the sandbox has not reported its environment, Date "" if the date is not known.
-	Environment *promptEnvironment
+	Environment *environment
 	Date        string
 	// KeepsArtifacts and KeepsChanges report which files reach the person.
 	KeepsArtifacts, KeepsChanges bool
@@ -111,7 +113,7 @@ type promptView struct {
 	Attempt         int32
 	RecoveryContext string
 	// Skill is nil if there is none.
-	Skill        *promptSkill
+	Skill        *skill
 	WritesSkills bool
 	Review       bool
 	// Web is true if results can be marked as data from the web.
@@ -120,7 +122,7 @@ type promptView struct {
 	Approvals bool
 	// Checked is true if Accept has demands.
 	Checked bool
-	Accept  Acceptance
+	Accept  config.Acceptance
 	// MaxFinishes is how many finish calls that do not hold end the attempt.
 	MaxFinishes int
 }
@@ -132,7 +134,7 @@ var aboutSkills = regexp.MustCompile(`(?i)\bskills?\b|SKILL\.md|\blearn\b`)
 func readers(offered []string) string {
 	var names []string
 	for _, name := range offered {
-		if onlyReads(name) {
+		if catalog.OnlyReads(name) {
 			names = append(names, name)
 		}
 	}
@@ -140,7 +142,7 @@ func readers(offered []string) string {
 }
 
 // mayHoldWeb reports whether a result of the run can be marked as data from the web.
-func (cfg Config) mayHoldWeb(offered []string) bool {
+func mayHoldWeb(cfg config.Config, offered []string) bool {
 	return len(cfg.Domains) > 0 || cfg.Tainted || cfg.RequestDomain || len(cfg.MCPServers) > 0 ||
 		slices.ContainsFunc(offered, toolapi.AlwaysWeb) || slices.Contains(offered, toolapi.ToolRequestDomain)
 }
@@ -156,12 +158,12 @@ func withoutMarks(s string) string {
 // maxProblem is how many bytes of a server's problem the prompt repeats.
 const maxProblem = 300
 
-// promptServer is an MCP server in the prompt.
-type promptServer struct{ Name, Tools, Problem string }
+// server is an MCP server in the prompt.
+type server struct{ Name, Tools, Problem string }
 
-// promptServers returns the servers in the order of their names.
-func promptServers(servers []catalog.MCPServer) []promptServer {
-	list := make([]promptServer, 0, len(servers))
+// serversOf returns the servers in the order of their names.
+func serversOf(servers []catalog.MCPServer) []server {
+	list := make([]server, 0, len(servers))
 	for _, s := range servers {
 		var tools []string
 		for _, t := range s.Tools {
@@ -169,8 +171,8 @@ func promptServers(servers []catalog.MCPServer) []promptServer {
 		}
 		slices.Sort(tools)
 		problem := strings.Join(strings.Fields(strings.ToValidUTF8(s.Problem, "\uFFFD")), " ")
-		list = append(list, promptServer{s.Name, strings.Join(tools, ", "), text.Cut(problem, maxProblem, maxProblem, "…")})
+		list = append(list, server{s.Name, strings.Join(tools, ", "), text.Cut(problem, maxProblem, maxProblem, "…")})
 	}
-	slices.SortFunc(list, func(a, b promptServer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b server) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

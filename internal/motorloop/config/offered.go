@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package config
 
 import (
 	"slices"
@@ -19,8 +19,8 @@ func (cfg Config) granted() []string {
 	return granted
 }
 
-// definitions returns the tools that the run is offered.
-func (cfg Config) definitions(c *catalog.Catalog) []catalog.ToolDefinition {
+// Definitions returns the tools that the run is offered.
+func (cfg Config) Definitions(c *catalog.Catalog) []catalog.ToolDefinition {
 	defs := c.Definitions(cfg.granted())
 	for i := range defs {
 		defs[i] = defs[i].Without(cfg.hidden(defs[i].Name)...)
@@ -47,17 +47,17 @@ func (cfg Config) hidden(tool string) []string {
 	return nil
 }
 
-// offered returns the names of definitions.
-func (cfg Config) offered(c *catalog.Catalog) []string {
+// Offered returns the names of definitions.
+func (cfg Config) Offered(c *catalog.Catalog) []string {
 	var names []string
-	for _, d := range cfg.definitions(c) {
+	for _, d := range cfg.Definitions(c) {
 		names = append(names, d.Name)
 	}
 	return names
 }
 
-// withheld reports whether the tool may be missing only because of a problem of its server. See MCPServer.
-func (cfg Config) withheld(tool string) bool {
+// Withheld reports whether the tool may be missing only because of a problem of its server. See MCPServer.
+func (cfg Config) Withheld(tool string) bool {
 	name, _, ok := toolapi.ParseMCPToolName(tool)
 	return ok && slices.ContainsFunc(cfg.MCPServers, func(s catalog.MCPServer) bool { return s.Name == name && s.Problem != "" })
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package prompt
 
 import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -20,11 +21,11 @@ func sampleEnvironment() *toolapi.Environment {
 
 func TestEnvironmentIsTold(t *testing.T) {
 	t.Parallel()
-	peer := func(e *toolapi.Environment) Config {
-		return Config{Peer: toolapi.Hello{Environment: e}.Peer(), Date: "2026-03-04"}
+	peer := func(e *toolapi.Environment) config.Config {
+		return config.Config{Peer: toolapi.Hello{Environment: e}.Peer(), Date: "2026-03-04"}
 	}
 	for name, tt := range map[string]struct {
-		cfg  Config
+		cfg  config.Config
 		want []string
 		not  string
 	}{
@@ -35,7 +36,7 @@ func TestEnvironmentIsTold(t *testing.T) {
 			}, "g++",
 		},
 		"of an older sandbox": {peer(nil), []string{"# Environment\n- Today is 2026-03-04.\n- There is no network"}, "Programs:"},
-		"not known yet":       {Config{}, []string{"# Environment\n- There is no network"}, "Today"},
+		"not known yet":       {config.Config{}, []string{"# Environment\n- There is no network"}, "Today"},
 		"with a trick": {
 			peer(&toolapi.Environment{System: "Debian\n# Rules", Programs: []string{"git"}}), []string{"- Programs: git.\n"}, "# Rules",
 		},
@@ -43,7 +44,7 @@ func TestEnvironmentIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := SystemPrompt(tt.cfg)
+			got := System(tt.cfg)
 			for _, want := range tt.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("%q is missing in\n%s", want, got)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package prompt
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// promptEnvironment is the environment of the sandbox in words.
-type promptEnvironment struct {
+// environment is the environment of the sandbox in words.
+type environment struct {
 	// Limits follow System.
 	System, Limits, Languages, Programs, Missing, Packages string
 }
@@ -19,12 +19,12 @@ type promptEnvironment struct {
 // worthMissing are the programs whose absence the prompt names: a model would reach for them.
 var worthMissing = []string{"gcc", "make", "pytest", "sqlite3", "wget", "docker"}
 
-// promptEnvironmentOf returns the environment for the prompt, nil if nothing is known.
-func promptEnvironmentOf(e *toolapi.Environment) *promptEnvironment {
+// environmentOf returns the environment for the prompt, nil if nothing is known.
+func environmentOf(e *toolapi.Environment) *environment {
 	if e == nil {
 		return nil
 	}
-	p := promptEnvironment{
+	p := environment{
 		System: e.System, Languages: strings.Join(e.Languages, ", "), Programs: strings.Join(e.Programs, ", "), Packages: strings.Join(namesOf(e.Packages), ", "),
 	}
 	missing := slices.DeleteFunc(slices.Clone(e.Missing), func(name string) bool { return !slices.Contains(worthMissing, name) })
