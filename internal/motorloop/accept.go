@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/schemabound"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -65,9 +66,12 @@ func refuted(t *turn.Turn) bool {
 	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
 }
 
+// maxNamedCommand is how much of a command names its check in a message, in bytes.
+const maxNamedCommand = 200
+
 // isRefusedCheck reports whether a person did not approve a check, or its repetition.
 func isRefusedCheck(res *toolapi.Result) bool {
-	return notAllowed(res) || res != nil && res.ErrorCode == toolapi.CodeSkipped
+	return stuck.NotAllowed(res) || res != nil && res.ErrorCode == toolapi.CodeSkipped
 }
 
 // checkedCommand is the command of a check.
@@ -91,7 +95,7 @@ func judgement(t *turn.Turn) *toolapi.Result {
 			continue
 		}
 		failed++
-		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), head(checkedCommand(c)), RenderResult(t.Results[i]))
+		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), text.Line(checkedCommand(c), maxNamedCommand), RenderResult(t.Results[i]))
 	}
 	if !refuted(t) {
 		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. A call of finish makes them again.%s", failed, len(t.Calls), b.String()))
@@ -134,7 +138,7 @@ func acceptanceFailed(_ config.Config, turns []*turn.Turn) *outcome.Failure {
 		}
 		if i := slices.IndexFunc(t.Results, isRefusedCheck); i >= 0 {
 			f.Message = fmt.Sprintf("The check %s was not approved (code %s), so it is unknown whether the task is done.",
-				quoted(checkedCommand(t.Calls[i])), t.Results[i].ErrorCode)
+				`"`+text.Line(checkedCommand(t.Calls[i]), maxNamedCommand)+`"`, t.Results[i].ErrorCode)
 			return f
 		}
 	}

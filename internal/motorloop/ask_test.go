@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -164,5 +165,15 @@ func TestQuestionsThatAreNone(t *testing.T) {
 		if step := w.journal.load()[0]; step.Results[0].ErrorCode != toolapi.CodeInvalidArguments || len(step.Asks) > 0 {
 			t.Errorf("%s: %+v, asked %+v", name, step.Results[0], step.Asks)
 		}
+	}
+}
+
+// Questions are never refused: the controller asks a person about each.
+func TestQuestionsMayBeRepeated(t *testing.T) {
+	ask := func() chat.Answer { return says("", question("now?")) }
+	w := newWorld(t, config.Config{}, nil, ask(), ask(), ask(), says("done"))
+	out := mustRun(t, w, map[string]string{"a1-s1-c0": "no", "a1-s2-c0": "no"})
+	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s3-c0" {
+		t.Errorf("got %+v", out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolalias"
@@ -73,7 +74,7 @@ func (r *run) tell(ctx context.Context, c *turn.Call, res *toolapi.Result) {
 func (r *run) serve(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, *turn.Ask, error) {
 	c := &t.Calls[i]
 	if t.Checks {
-		if slices.ContainsFunc(t.Results, notAllowed) {
+		if slices.ContainsFunc(t.Results, stuck.NotAllowed) {
 			return refusal(toolapi.CodeCancelled, "not made, because a check before it was not approved"), nil, nil
 		}
 		// The limits on the model's tools and commands do not bind the creator of the run.
@@ -246,8 +247,8 @@ func (r *run) refuse(i int) *toolapi.Result {
 		}
 		return refusal(toolapi.CodeInvalidArguments, msg)
 	}
-	if _, asked := t.Ask(turn.AskDomain, c.ID); !asked && repeats(r.turns, len(r.turns)-1, i) {
-		return refusal(toolapi.CodeRepeatedCall, repeatedText)
+	if _, asked := t.Ask(turn.AskDomain, c.ID); !asked && stuck.Repeats(r.turns, len(r.turns)-1, i) {
+		return refusal(toolapi.CodeRepeatedCall, stuck.RepeatedText)
 	}
 	return nil
 }

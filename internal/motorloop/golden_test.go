@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -59,7 +60,7 @@ func TestRenderResult(t *testing.T) {
 		{OK: true, Output: "skip it", Provenance: toolapi.ProvenanceUser},
 		{ErrorCode: toolapi.CodeSkipped, Output: "skip it", Provenance: toolapi.ProvenanceUser},
 		{ErrorCode: toolapi.CodeDomainDenied, Output: "the person did not allow example.org"},
-		{ErrorCode: toolapi.CodeRepeatedCall, Output: repeatedText, Provenance: toolapi.ProvenanceInternal},
+		{ErrorCode: toolapi.CodeRepeatedCall, Output: stuck.RepeatedText, Provenance: toolapi.ProvenanceInternal},
 	}
 	var b strings.Builder
 	for _, res := range results {

@@ -9,11 +9,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
-
-// bailout is how many turns in a row may consist of calls that cannot be carried out before the attempt ends.
-const bailout = 3
 
 // verdict reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
 // settled: a loop that resumes after a restart reaches the same verdict. An attempt that was completed by its last
@@ -31,13 +29,21 @@ func verdict(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
 		}
 	}
 	for _, check := range []func(config.Config, []*turn.Turn) *outcome.Failure{
-		acceptanceFailed, notGettingOn, idleAnswers, maxTokens, maxIterations,
+		acceptanceFailed, getsNowhere, staysIdle, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
 			return outcome.Outcome{Kind: outcome.Failed, Failure: f}, true
 		}
 	}
 	return outcome.Outcome{}, false
+}
+
+func getsNowhere(_ config.Config, turns []*turn.Turn) *outcome.Failure {
+	return stuck.GetsNowhere(judged(turns))
+}
+
+func staysIdle(_ config.Config, turns []*turn.Turn) *outcome.Failure {
+	return stuck.StaysIdle(iterations(turns))
 }
 
 // iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.

@@ -9,6 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -52,7 +53,7 @@ func newTurn(cfg config.Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
 		Usage:   sane(a.Usage),
 		Failed:  sane(a.Failed),
 	}
-	if cfg.TextEnds && len(a.Calls) == 0 && idle(t) == saidText {
+	if cfg.TextEnds && len(a.Calls) == 0 && stuck.IdleOf(t) == stuck.SaidText {
 		if t.Closes = !cfg.Accept.Any(); !t.Closes {
 			a.Calls = []turn.Call{finishOf(cfg, t.Content)}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -190,5 +191,18 @@ func TestOnlyDataIsMarked(t *testing.T) {
 				t.Errorf("%s", shown)
 			}
 		})
+	}
+}
+
+// A text ends the run of a model that ends its runs with text, unless it only announces the model's next step.
+func TestTextEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, config.Config{}, nil, says("I will now write the file."), says("It is written."))
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed || out.Summary != "It is written." || w.model.calls != 2 {
+		t.Errorf("got %+v", out)
+	}
+	w = newWorld(t, config.Config{}, nil, says("I will now write the file."), says(`<tool_call>{"name":"write"}</tool_call>`))
+	if out := mustRun(t, w, nil); out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonNotFinished || !strings.Contains(out.Partial, "<tool_call>") {
+		t.Errorf("got %+v", out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -40,9 +41,9 @@ func (v *view) turnMessages(t *turn.Turn) []chat.Message {
 
 func (v *view) answerMessages(t *turn.Turn) []chat.Message {
 	said := chat.Message{Role: chat.RoleAssistant, Content: v.contentOf(t)}
-	if kind := idle(t); kind != notIdle {
+	if kind := stuck.IdleOf(t); kind != stuck.NotIdle {
 		said.Content = cmp.Or(said.Content, emptyAnswerText)
-		return []chat.Message{said, {Role: chat.RoleUser, Content: kind.reminder()}}
+		return []chat.Message{said, {Role: chat.RoleUser, Content: kind.Reminder()}}
 	}
 	msgs := []chat.Message{said}
 	for i, c := range t.Calls {
@@ -55,7 +56,7 @@ func (v *view) answerMessages(t *turn.Turn) []chat.Message {
 		if note := approvalNote(t, i); note != "" {
 			result = strings.TrimSuffix(result, "\n") + note
 		}
-		if warning := v.warned[callAt{t.Index, i}]; warning != "" {
+		if warning := v.warned[stuck.At{Index: t.Index, Call: i}]; warning != "" {
 			result += "\n" + warning
 		}
 		msgs = append(msgs, chat.Message{Role: chat.RoleTool, ToolCallID: c.ModelID, Content: result})

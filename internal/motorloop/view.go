@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -38,7 +39,7 @@ type view struct {
 	before, open []*turn.Turn
 	// cut has the texts that are shortened, with the remaining size of each in bytes.
 	cut    map[part]int
-	warned map[callAt]string
+	warned map[stuck.At]string
 	// left has the notes about the remaining limits, by the index of their turn.
 	left map[int32]string
 	// fixed is the size in bytes of the messages without any turn, sizes those of the open turns by index.
@@ -69,7 +70,7 @@ const (
 // viewOf walks the turns: a text that was cut after one of them stays cut until a summary covers it.
 func viewOf(cfg config.Config, turns []*turn.Turn) *view {
 	turns = judged(turns)
-	v := &view{cfg: cfg, window: cfg.AnyWindow(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
+	v := &view{cfg: cfg, window: cfg.AnyWindow(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: stuck.Warnings(cfg.Tools, turns), left: map[int32]string{}}
 	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.Definitions(catalog.With(cfg.MCPServers)))
 	for _, t := range turns {
 		v.due = 0

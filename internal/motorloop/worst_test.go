@@ -30,7 +30,6 @@ func TestWorst(t *testing.T) {
 			}
 			worst.Within(t, "arguments of "+before+unit, most, func() {
 				_ = catalog.Builtin().ValidateArguments(toolapi.ToolBash, args)
-				canonical(args)
 				replayableArguments(args)
 				shortenArguments(args, 1<<10)
 			})
@@ -41,7 +40,6 @@ func TestWorst(t *testing.T) {
 		if err := catalog.Builtin().ValidateArguments(toolapi.ToolBash, closed); err == nil || !strings.Contains(err.Error(), "nested") {
 			t.Error(err)
 		}
-		canonical(closed)
 		replayableArguments(closed)
 		shortenArguments(closed, 1<<10)
 	})

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package stuck
 
 import (
 	"testing"
 
-	"motorcortex.dev/motorcortex/internal/motorloop/chat"
-	"motorcortex.dev/motorcortex/internal/motorloop/config"
-	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -43,11 +40,11 @@ func TestRepeatedCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			turns := played(tc.turns...)
 			next := &turn.Turn{Calls: []turn.Call{{Tool: "bash", Arguments: `{"command":"a"}`}}, Results: []*toolapi.Result{nil}}
-			if got := repeats(append(turns, next), len(turns), 0); got != tc.refused {
+			if got := Repeats(append(turns, next), len(turns), 0); got != tc.refused {
 				t.Errorf("refused: %v", got)
 			}
 			next.Calls[0].Tool = "code"
-			if repeats(append(turns, next), len(turns), 0) {
+			if Repeats(append(turns, next), len(turns), 0) {
 				t.Error("another tool is refused")
 			}
 		})
@@ -67,15 +64,5 @@ func TestCanonicalArguments(t *testing.T) {
 	}
 	if canonical(`{"a":9007199254740993}`) == canonical(`{"a":9007199254740992}`) {
 		t.Error("large numbers are the same")
-	}
-}
-
-// Questions are never refused: the controller asks a person about each.
-func TestQuestionsMayBeRepeated(t *testing.T) {
-	ask := func() chat.Answer { return says("", question("now?")) }
-	w := newWorld(t, config.Config{}, nil, ask(), ask(), ask(), says("done"))
-	out := mustRun(t, w, map[string]string{"a1-s1-c0": "no", "a1-s2-c0": "no"})
-	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s3-c0" {
-		t.Errorf("got %+v", out)
 	}
 }

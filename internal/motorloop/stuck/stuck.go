@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+// Package stuck finds attempts that get nowhere: the same call again and again, calls that cannot be carried out, requests that a person
+// refused, and answers without a call.
+package stuck
 
 import (
 	"cmp"
@@ -8,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -24,6 +25,8 @@ const (
 	sameErrors  = 3
 	// alternations is how many calls in a row may alternate between two, with the same two results.
 	alternations = 6
+	// bailout is how many turns in a row may consist of calls that cannot be carried out before the attempt ends.
+	bailout = 3
 	// warnedAlternations is the call of them that has the warning.
 	warnedAlternations = 4
 )
@@ -145,9 +148,8 @@ func circleOf(turns []*turn.Turn) *circle {
 	return c
 }
 
-// notGettingOn returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle.
-func notGettingOn(_ config.Config, turns []*turn.Turn) *outcome.Failure {
-	turns = judged(turns)
+// GetsNowhere returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle.
+func GetsNowhere(turns []*turn.Turn) *outcome.Failure {
 	c := circleOf(turns)
 	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
 }
@@ -207,16 +209,16 @@ func head(s string) string {
 // quoted returns the beginning of an output for a message.
 func quoted(output string) string { return `"` + head(output) + `"` }
 
-// callAt is a call of the conversation.
-type callAt struct {
-	index int32
-	call  int
+// At is a call of the conversation.
+type At struct {
+	Index int32
+	Call  int
 }
 
-// warnings returns the notes for the model beside results before its attempt ends. They depend only on the turns up to their own,
+// Warnings returns the notes for the model beside results before its attempt ends. They depend only on the turns up to their own,
 // so that a message never changes after it was sent.
-func warnings(cfg config.Config, turns []*turn.Turn) map[callAt]string {
-	found := map[callAt]string{}
+func Warnings(tools []string, turns []*turn.Turn) map[At]string {
+	found := map[At]string{}
 	c := &circle{}
 	for i, t := range turns {
 		if !t.Settled() {
@@ -224,8 +226,8 @@ func warnings(cfg config.Config, turns []*turn.Turn) map[callAt]string {
 		}
 		for n := range t.Calls {
 			c.next(t, i, n)
-			if warning := c.warning(cfg, n == len(t.Calls)-1); warning != "" && c.atNewest(i, n) {
-				found[callAt{t.Index, n}] = warning
+			if warning := c.warning(tools, n == len(t.Calls)-1); warning != "" && c.atNewest(i, n) {
+				found[At{t.Index, n}] = warning
 			}
 		}
 	}
@@ -239,9 +241,9 @@ func (c *circle) atNewest(at, call int) bool {
 
 const howToWait = "If you wait for something, make one call that returns when it has happened"
 
-func (c *circle) warning(cfg config.Config, lastOfTurn bool) string {
+func (c *circle) warning(tools []string, lastOfTurn bool) string {
 	wait := howToWait
-	if slices.Contains(cfg.Tools, toolapi.ToolBash) {
+	if slices.Contains(tools, toolapi.ToolBash) {
 		wait += ", for example bash with: until COMMAND; do sleep 2; done"
 	}
 	instead := "Change the arguments, use another tool, or finish with what you have. " + wait + "."

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package stuck
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
-	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -22,50 +21,50 @@ import (
 const maxIdle = 2
 
 // Kinds of idle turns.
-type idleKind int
+type Idle int
 
 const (
-	notIdle idleKind = iota
-	// saidNothing: the answer was empty.
-	saidNothing
-	// brokeOff: the answer stopped at the model's output limit.
-	brokeOff
-	// wroteCall: the answer has a call written as text.
-	wroteCall
-	// announced: the answer announces the model's next step.
-	announced
-	// saidText: the answer is any other text.
-	saidText
+	NotIdle Idle = iota
+	// SaidNothing: the answer was empty.
+	SaidNothing
+	// BrokeOff: the answer stopped at the model's output limit.
+	BrokeOff
+	// WroteCall: the answer has a call written as text.
+	WroteCall
+	// Announced: the answer announces the model's next step.
+	Announced
+	// SaidText: the answer is any other text.
+	SaidText
 )
 
-// idle returns in which way a turn is idle.
-func idle(t *turn.Turn) idleKind {
+// IdleOf returns in which way a turn is idle.
+func IdleOf(t *turn.Turn) Idle {
 	switch {
 	case len(t.Calls) > 0 || t.IsSummary() || t.Closes:
-		return notIdle
+		return NotIdle
 	case t.Content == "":
-		return saidNothing
+		return SaidNothing
 	case strings.HasSuffix(t.Content, turn.TruncatedMark):
-		return brokeOff
+		return BrokeOff
 	case hasWrittenCall(t.Content):
-		return wroteCall
+		return WroteCall
 	case announces(t.Content):
-		return announced
+		return Announced
 	}
-	return saidText
+	return SaidText
 }
 
-// reminder returns the message to the model after an idle turn.
-func (k idleKind) reminder() string {
+// Reminder returns the message to the model after an idle turn.
+func (k Idle) Reminder() string {
 	switch k {
-	case saidNothing:
+	case SaidNothing:
 		return "Your answer was empty. Call a tool. If the task is over, call finish."
-	case brokeOff:
+	case BrokeOff:
 		return "Your answer was cut off at your output limit. Go on with tool calls, and write long texts to a file in parts. " +
 			"If the task is over, call finish with a shorter summary."
-	case wroteCall:
+	case WroteCall:
 		return "Your answer has a tool call written as text, so nothing was done. Make the call itself."
-	case announced:
+	case Announced:
 		return "You said what you will do, and called no tool, so nothing was done. Make the call. If the task is over, call finish."
 	default:
 		return "You called no tool, so nothing was done. If the task is over, call finish with your result. If it is not, make the next call."
@@ -130,22 +129,21 @@ func announces(s string) bool {
 	return intention.MatchString(s)
 }
 
-// idleAnswers finds that the last answers were idle. The attempt ends as it stands, and the model's last text is kept.
-func idleAnswers(_ config.Config, turns []*turn.Turn) *outcome.Failure {
-	turns = iterations(turns)
+// StaysIdle finds that the last of the answers, which are neither summaries nor checks, were idle. The attempt ends as it stands, and the model's last text is kept.
+func StaysIdle(turns []*turn.Turn) *outcome.Failure {
 	n := len(turns)
 	if n < maxIdle {
 		return nil
 	}
 	for _, t := range turns[n-maxIdle:] {
-		if idle(t) == notIdle {
+		if IdleOf(t) == NotIdle {
 			return nil
 		}
 	}
 	last := turns[n-1]
 	f := &outcome.Failure{Category: outcome.ModelFailure, Reason: outcome.ReasonNotFinished, Retryable: true}
-	switch idle(last) {
-	case saidNothing, brokeOff:
+	switch IdleOf(last) {
+	case SaidNothing, BrokeOff:
 		f.Reason = outcome.ReasonEmptyAnswers
 		f.Message = fmt.Sprintf("The model %s gave %d answers in a row with neither a tool call nor a complete text. "+
 			"Try another model, or one with a larger output limit.", last.Model, maxIdle)

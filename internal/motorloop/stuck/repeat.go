@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package stuck
 
 import (
 	"encoding/json"
@@ -14,12 +14,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-const repeatedText = "you made this very call twice in a row, and it was not allowed both times, so the person is not asked again. " +
+const RepeatedText = "you made this very call twice in a row, and it was not allowed both times, so the person is not asked again. " +
 	"Go on without it, or finish with what you have"
 
-// repeats reports whether call i of turn t is the same as the two calls made before it, neither of which a person allowed. It stops a model
+// Repeats reports whether call i of turn t is the same as the two calls made before it, neither of which a person allowed. It stops a model
 // from wearing a person down with the same request.
-func repeats(turns []*turn.Turn, t, i int) bool {
+func Repeats(turns []*turn.Turn, t, i int) bool {
 	c := &turns[t].Calls[i]
 	refused := 0
 	for prev, res := range callsBefore(turns, t, i) {
@@ -28,7 +28,7 @@ func repeats(turns []*turn.Turn, t, i int) bool {
 			return false
 		case res.ErrorCode == toolapi.CodeRepeatedCall:
 			// The call was refused because of the calls before it, which still count.
-		case !notAllowed(res):
+		case !NotAllowed(res):
 			return false
 		default:
 			if refused++; refused == 2 {
@@ -39,8 +39,8 @@ func repeats(turns []*turn.Turn, t, i int) bool {
 	return false
 }
 
-// notAllowed reports whether a person was asked for a call and did not allow it.
-func notAllowed(res *toolapi.Result) bool {
+// NotAllowed reports whether a person was asked for a call and did not allow it.
+func NotAllowed(res *toolapi.Result) bool {
 	if res == nil {
 		return false
 	}
