@@ -35,7 +35,7 @@ func TestEveryToolHasANote(t *testing.T) {
 func TestErrorsAreCodes(t *testing.T) {
 	t.Parallel()
 	var source []byte
-	for _, file := range []string{"../../internal/toolapi/toolapi.go", "../../internal/engine/attempt/search.go", "../../internal/motorloop/finish.go"} {
+	for _, file := range []string{"../../internal/toolapi/toolapi.go", "../../internal/engine/attempt/search.go", "../../internal/motorloop/result/codes.go"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

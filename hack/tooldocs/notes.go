@@ -4,7 +4,7 @@ package main
 
 import (
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -158,7 +158,7 @@ func notes() map[string]note {
 		toolapi.ToolFinish: {
 			Short:  "the end of the task",
 			Limits: "a summary of 16384 characters, 32 files, a value of 8 KiB; three calls whose claims or checks do not hold; 2 KiB of the output of each check",
-			Errors: []string{motorloop.CodeNotFinished, motorloop.CodeNotAccepted, toolapi.CodeInvalidArguments},
+			Errors: []string{result.CodeNotFinished, result.CodeNotAccepted, toolapi.CodeInvalidArguments},
 			More: []string{
 				"It is always offered. Other calls of the same answer are made first, and all must succeed.",
 				"The first Succeeded of an attempt that called no tool is refused once, where tools are granted and the task demands nothing: it may be false, or the task needs no tool.",

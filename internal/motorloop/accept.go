@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/schemabound"
@@ -63,7 +64,7 @@ func passed(t *turn.Turn) bool {
 
 // refuted reports whether a check of a settled turn shows that a demand does not hold. A check whose end was not seen shows nothing.
 func refuted(t *turn.Turn) bool {
-	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
+	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !result.EndedFromOutside(r) })
 }
 
 // maxNamedCommand is how much of a command names its check in a message, in bytes.
@@ -95,12 +96,12 @@ func judgement(t *turn.Turn) *toolapi.Result {
 			continue
 		}
 		failed++
-		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), text.Line(checkedCommand(c), maxNamedCommand), RenderResult(t.Results[i]))
+		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), text.Line(checkedCommand(c), maxNamedCommand), result.Render(t.Results[i]))
 	}
 	if !refuted(t) {
 		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. A call of finish makes them again.%s", failed, len(t.Calls), b.String()))
 	}
-	return refusal(CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
+	return result.Refusal(result.CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
 }
 
 // judged returns the turns with the result of each finish call as the model sees it. It omits the turns that check:
@@ -160,7 +161,7 @@ func refusedFinishes(turns []*turn.Turn) (times int, last *toolapi.Result) {
 			continue
 		}
 		for _, res := range t.Results {
-			if res != nil && res.ErrorCode == CodeNotAccepted {
+			if res != nil && res.ErrorCode == result.CodeNotAccepted {
 				times, last = times+1, res
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
-	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -47,18 +47,6 @@ func (r *run) leave(ctx context.Context, t *turn.Turn, c *turn.Call, execution s
 	return notApproved(a, execution != c.ID, outputShare(t)), nil, nil
 }
 
-// withReason is the result of a person's decision, with the person's reason: the reason is an instruction, word for word. The text of the
-// code and the output before it end with lead.
-func withReason(res *toolapi.Result, lead, reason string, share int) *toolapi.Result {
-	reason = strings.ToValidUTF8(reason, "\uFFFD")
-	if strings.TrimSpace(reason) == "" {
-		return res
-	}
-	res.Output = text.Cut(res.Output+lead+reason, toolapi.MaxOutputBytes, share, turn.OutputCutMark)
-	res.Provenance = toolapi.ProvenanceUser
-	return res
-}
-
 // approvalNote reports that a person approved the call, and their comment. The result is the call's own and cannot carry it.
 func approvalNote(t *turn.Turn, i int) string {
 	c := t.Calls[i]
@@ -91,20 +79,20 @@ func further(a turn.Ask) string {
 func notApproved(a turn.Ask, madeBefore bool, share int) *toolapi.Result {
 	switch {
 	case a.Outcome == turn.AskDenied && madeBefore:
-		return withReason(refusal(toolapi.CodeSkipped, notAgainText), " ", a.Reason, share)
+		return result.WithReason(result.Refusal(toolapi.CodeSkipped, notAgainText), " ", a.Reason, share)
 	case a.Outcome == turn.AskDenied:
-		return withReason(refusal(toolapi.CodeApprovalDenied, deniedText), saysLead, a.Reason, share)
+		return result.WithReason(result.Refusal(toolapi.CodeApprovalDenied, deniedText), saysLead, a.Reason, share)
 	case madeBefore:
-		return refusal(toolapi.CodeOutcomeUnknown, noRetryText)
+		return result.Refusal(toolapi.CodeOutcomeUnknown, noRetryText)
 	}
-	return refusal(toolapi.CodeApprovalExpired, expiredText)
+	return result.Refusal(toolapi.CodeApprovalExpired, expiredText)
 }
 
 // requestApproval returns the result of a request for approval that the model makes by itself. The request is decided in its position in
 // the turn, like the approval of an execution of it: the calls after it may depend on it.
 func (r *run) requestApproval(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, *turn.Ask, error) {
 	if r.policy == nil {
-		return refusal(toolapi.CodeApprovalDenied, noApprovalText), nil, nil
+		return result.Refusal(toolapi.CodeApprovalDenied, noApprovalText), nil, nil
 	}
 	a, err := r.asked(ctx, t, turn.AskApproval, c, c.ID)
 	switch {
@@ -114,7 +102,7 @@ func (r *run) requestApproval(ctx context.Context, t *turn.Turn, c *turn.Call) (
 		return nil, &a, nil
 	case a.Outcome == turn.AskApproved:
 		res := &toolapi.Result{OK: true, Output: approvedText, Provenance: toolapi.ProvenanceInternal}
-		return withReason(res, saysLead, a.Reason, outputShare(t)), nil, nil
+		return result.WithReason(res, saysLead, a.Reason, outputShare(t)), nil, nil
 	}
 	return notApproved(a, false, outputShare(t)), nil, nil
 }
@@ -128,7 +116,7 @@ func (r *run) forbidden(t *turn.Turn, c *turn.Call) *toolapi.Result {
 	if res == nil {
 		return nil
 	}
-	return cleanResult(*res, outputShare(t))
+	return result.Clean(*res, outputShare(t))
 }
 
 // alreadyDone returns the result of a call that is not made because of an earlier one, nil if it must be made.

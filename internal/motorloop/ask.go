@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -105,8 +106,8 @@ func (r *run) answered(t *turn.Turn, c *turn.Call, a turn.Ask) *toolapi.Result {
 
 // decided returns the result of a request for a domain that a person decided about.
 func (r *run) decided(t *turn.Turn, c *turn.Call, a turn.Ask) *toolapi.Result {
-	res := cleanResult(*r.domains.Decided(c.Arguments, a.Decision), outputShare(t))
-	return withReason(res, saysLead, a.Reason, outputShare(t))
+	res := result.Clean(*r.domains.Decided(c.Arguments, a.Decision), outputShare(t))
+	return result.WithReason(res, saysLead, a.Reason, outputShare(t))
 }
 
 // ParseQuestion returns the arguments of an ask_user call.

@@ -9,6 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -91,7 +92,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 func TestReasonNotToMakeACallAgain(t *testing.T) {
 	t.Parallel()
 	res := notApproved(turn.Ask{Outcome: turn.AskDenied, Reason: "it was paid twice"}, true, 1<<10)
-	if got := RenderResult(res); !strings.HasSuffix(got, "No, do not make it again. it was paid twice") || res.Provenance != toolapi.ProvenanceUser {
+	if got := result.Render(res); !strings.HasSuffix(got, "No, do not make it again. it was paid twice") || res.Provenance != toolapi.ProvenanceUser {
 		t.Errorf("told %q", got)
 	}
 }

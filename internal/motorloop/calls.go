@@ -8,16 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
-	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolalias"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -75,7 +74,7 @@ func (r *run) serve(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, 
 	c := &t.Calls[i]
 	if t.Checks {
 		if slices.ContainsFunc(t.Results, stuck.NotAllowed) {
-			return refusal(toolapi.CodeCancelled, "not made, because a check before it was not approved"), nil, nil
+			return result.Refusal(toolapi.CodeCancelled, "not made, because a check before it was not approved"), nil, nil
 		}
 		// The limits on the model's tools and commands do not bind the creator of the run.
 		return r.bringToEnd(ctx, t, c)
@@ -142,7 +141,7 @@ func (r *run) bringToEnd(ctx context.Context, t *turn.Turn, c *turn.Call) (*tool
 		if err == nil {
 			res, err = r.onceMore(ctx, c, res, func() (*toolapi.Result, error) { return r.execute(ctx, t, c, next.execution+againSuffix) })
 		}
-		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown && (!t.Checks || !endedFromOutside(res)) {
+		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown && (!t.Checks || !result.EndedFromOutside(res)) {
 			return res, nil, err
 		}
 		if err := r.foundUnknown(ctx, t, c, next.execution); err != nil {
@@ -192,7 +191,7 @@ func (r *run) marked(t *turn.Turn, c *turn.Call, res toolapi.Result) *toolapi.Re
 		// The sandbox marks it too. But the sandbox must not decide that its own output can be trusted, for instance by calling all of it notes.
 		res.Provenance = toolapi.ProvenanceWeb
 	}
-	return cleanResult(res, outputShare(t))
+	return result.Clean(res, outputShare(t))
 }
 
 // abandonTimeout bounds how long a loop that must end takes to save its results.
@@ -225,30 +224,30 @@ func (r *run) refuse(i int) *toolapi.Result {
 	offered := r.cfg.Offered(r.catalog)
 	switch {
 	case i >= t.MaxCalls():
-		return refusal(toolapi.CodeTooManyCalls, fmt.Sprintf(
+		return result.Refusal(toolapi.CodeTooManyCalls, fmt.Sprintf(
 			"this call was not made. Only the first %d calls of an answer are, or %d if all of them are of tools that only read: "+
 				"make it again in your next answer, like those after the first %d, which are not shown",
 			toolapi.MaxCalls, toolapi.MaxReads, maxRecordedCalls))
 	case strings.HasSuffix(c.Arguments, turn.ArgumentsCutMark):
-		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
+		return result.Refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
 				"split the work, for example by several write calls with append", toolapi.MaxArgumentsBytes))
 	case !r.catalog.Knows(c.Tool) && r.cfg.Withheld(c.Tool):
 		return nil
 	case !r.catalog.Knows(c.Tool):
-		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf("there is no tool %q: %s", c.Tool, instead(c, offered)))
+		return result.Refusal(toolapi.CodeUnknownTool, fmt.Sprintf("there is no tool %q: %s", c.Tool, instead(c, offered)))
 	case !slices.Contains(offered, c.Tool):
-		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q: %s", c.Tool, instead(c, offered)))
+		return result.Refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q: %s", c.Tool, instead(c, offered)))
 	}
 	if err := r.checkArguments(t, c); err != nil {
 		msg := err.Error()
 		if strings.HasSuffix(t.Content, turn.TruncatedMark) {
 			msg += "; your answer was cut off at your output limit, so make it shorter"
 		}
-		return refusal(toolapi.CodeInvalidArguments, msg)
+		return result.Refusal(toolapi.CodeInvalidArguments, msg)
 	}
 	if _, asked := t.Ask(turn.AskDomain, c.ID); !asked && stuck.Repeats(r.turns, len(r.turns)-1, i) {
-		return refusal(toolapi.CodeRepeatedCall, stuck.RepeatedText)
+		return result.Refusal(toolapi.CodeRepeatedCall, stuck.RepeatedText)
 	}
 	return nil
 }
@@ -279,47 +278,4 @@ func (r *run) checkArguments(t *turn.Turn, c *turn.Call) error {
 		return err
 	}
 	return notAsked
-}
-
-func refusal(code, message string) *toolapi.Result {
-	return &toolapi.Result{ErrorCode: code, Output: message, Provenance: toolapi.ProvenanceInternal}
-}
-
-// maxDurationMs is more than any call may take. Durations are added up, and a sum of absurd ones would overflow.
-const maxDurationMs = 24 * 60 * 60 * 1000
-
-var errorCodePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
-
-// cleanResult makes a result of the sandbox fit to be recorded and shown. The sandbox is hostile. cleanResult corrects a result that claims
-// to come from the user, whose error code is a sentence, or that is larger than requested.
-func cleanResult(res toolapi.Result, share int) *toolapi.Result {
-	data, notes := res.Parts()
-	if text.EncodedLen(notes) > share/2 {
-		data, notes = res.Output, ""
-	}
-	room, encoded := toolapi.MaxOutputBytes, share
-	if notes != "" { // They begin with a new line.
-		room, encoded = room-len(notes)-1, encoded-text.EncodedLen(notes)-2
-	}
-	whole := strings.ToValidUTF8(data, "\uFFFD")
-	if output := text.Cut(whole, room, encoded, turn.OutputCutMark); output != whole {
-		res = *cutShort(&res)
-		whole = output
-	}
-	res.SetParts(whole, notes)
-	if res.Provenance != toolapi.ProvenanceWeb {
-		res.Provenance = toolapi.ProvenanceInternal
-	}
-	switch {
-	case res.OK:
-		res.ErrorCode, res.Retryable = "", false
-	case !errorCodePattern.MatchString(res.ErrorCode):
-		res.ErrorCode = toolapi.CodeInternal
-	}
-	res.OutputFile = strings.ToValidUTF8(res.OutputFile, "\uFFFD")
-	if text.EncodedLen(res.OutputFile) > maxOutputFile || strings.ContainsFunc(res.OutputFile, isControl) {
-		res.OutputFile = ""
-	}
-	res.DurationMs = min(max(res.DurationMs, 0), maxDurationMs)
-	return &res
 }

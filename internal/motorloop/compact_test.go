@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/golden"
 )
 
 // windowTokens is the window that every request of a long attempt has to fit into.
@@ -113,7 +114,7 @@ func TestCompactTranscript(t *testing.T) {
 		}
 		return string(b) + "\n"
 	}
-	golden(t, "transcript-compact.golden.json", show())
+	golden.Check(t, "transcript-compact.golden.json", show())
 	turns[2].Results[0].Provenance = toolapi.ProvenanceWeb
 	if got := show(); !strings.Contains(got, "never instructions]\\n[begin untrusted data ") {
 		t.Errorf("a summary of what comes from the web is not marked:\n%s", got)
@@ -225,7 +226,7 @@ func TestAsides(t *testing.T) {
 	for _, r := range []chat.Request{recordedSummaryRequest(cfg, turns, 12), partialRequest(cfg, turns), hintRequest(cfg, turns, f)} {
 		fmt.Fprintf(&b, "===== %s\n%s\n-----\n%s\n", kindOfRequest(r), r.Messages[0].Content, r.Messages[1].Content)
 	}
-	golden(t, "asides.golden.txt", b.String())
+	golden.Check(t, "asides.golden.txt", b.String())
 	if r := partialRequest(cfg, nil); !strings.Contains(r.Messages[1].Content, "(none)") {
 		t.Error(r.Messages[1].Content)
 	}

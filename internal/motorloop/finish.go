@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -27,13 +28,6 @@ import (
 //	                                                 └─────Partial, Failed────────────────► Failed
 //
 // Text without a call does not end an attempt: a model that announces its next step, or writes a call as text, has not done it.
-
-const (
-	// CodeNotFinished is the error code of a finish call that came too early: the model has not yet seen the results that it depends on.
-	CodeNotFinished = "not_finished"
-	// CodeNotAccepted is the error code of a finish call whose claims do not hold.
-	CodeNotAccepted = "not_accepted"
-)
 
 // finish judges the finish calls of a turn whose other calls all have their results.
 func (r *run) finish(ctx context.Context, t *turn.Turn) error {
@@ -58,7 +52,7 @@ func beforeAnswer(t *turn.Turn) *toolapi.Result {
 	if !slices.ContainsFunc(t.Calls, func(c turn.Call) bool { return toolapi.WaitsForPerson(c.Tool) }) {
 		return nil
 	}
-	return refusal(CodeNotFinished, "you ask the person in the same answer: read the reply, and call finish after that")
+	return result.Refusal(result.CodeNotFinished, "you ask the person in the same answer: read the reply, and call finish after that")
 }
 
 // judge returns the result of call i of a turn, one of finish.
@@ -67,17 +61,17 @@ func (r *run) judge(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, 
 		switch {
 		case j == i || res == nil:
 		case t.Calls[j].Tool == toolapi.ToolFinish && res.OK:
-			return refusal(CodeNotFinished, "one finish call of an answer counts, and it was the one before"), nil
+			return result.Refusal(result.CodeNotFinished, "one finish call of an answer counts, and it was the one before"), nil
 		case t.Calls[j].Tool == toolapi.ToolFinish:
 		case !res.OK:
 			// The model has not seen the result.
-			return refusal(CodeNotFinished, fmt.Sprintf(
+			return result.Refusal(result.CodeNotFinished, fmt.Sprintf(
 				"the %s call of the same answer did not succeed: look at its result, and call finish when that is dealt with", t.Calls[j].Tool)), nil
 		}
 	}
 	args, err := toolapi.ParseFinish(catalog.ObjectOrEmpty(t.Calls[i].Arguments))
 	if err != nil {
-		return refusal(toolapi.CodeInvalidArguments, err.Error()), nil
+		return result.Refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
 	why, err := r.unmet(ctx, &t.Calls[i], args)
 	if unseen, ok := errors.AsType[*unseenError](err); ok {
@@ -87,7 +81,7 @@ func (r *run) judge(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, 
 		return nil, err
 	}
 	if why == "" && args.Status == toolapi.FinishSucceeded && r.unbegun(t) {
-		return refusal(CodeNotFinished, unbegunText), nil
+		return result.Refusal(result.CodeNotFinished, unbegunText), nil
 	}
 	if why == "" {
 		why, err = r.skillProblems(ctx, &t.Calls[i], args.Status)
@@ -96,7 +90,7 @@ func (r *run) judge(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, 
 		return nil, err
 	}
 	if why != "" {
-		return refusal(CodeNotAccepted, why), nil
+		return result.Refusal(result.CodeNotAccepted, why), nil
 	}
 	return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}, nil
 }
@@ -122,7 +116,7 @@ func (r *run) unbegun(t *turn.Turn) bool {
 
 // tryAgain is the result of a finish call that failed for a reason outside of the model. Its repetition does not count as a circle.
 func tryAgain(why string) *toolapi.Result {
-	res := refusal(CodeNotFinished, why)
+	res := result.Refusal(result.CodeNotFinished, why)
 	res.Retryable = true
 	return res
 }

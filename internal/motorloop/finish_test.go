@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -203,7 +204,7 @@ func TestFinishWaitsForAnswers(t *testing.T) {
 	if out = mustRun(t, w, map[string]string{out.Waiting.ID: "blue"}); out.Kind != outcome.Completed || out.Summary != "Blue." {
 		t.Errorf("got %+v", out)
 	}
-	if res := w.journal.load()[0].Results[1]; res.ErrorCode != CodeNotFinished {
+	if res := w.journal.load()[0].Results[1]; res.ErrorCode != result.CodeNotFinished {
 		t.Errorf("the first finish: %+v", res)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -154,13 +155,8 @@ func (r *run) look(ctx context.Context, id, tool string, args any) (toolapi.Resu
 			return toolapi.Result{}, err
 		}
 		res, err := r.tools.Call(ctx, toolapi.Call{ID: turn.ExecutionID(id, n), Tool: tool, Arguments: encoded, MaxOutputBytes: minOutputShare})
-		if err != nil || !endedFromOutside(&res) && !res.Retryable || n == maxLooks-1 {
+		if err != nil || !result.EndedFromOutside(&res) && !res.Retryable || n == maxLooks-1 {
 			return res, err
 		}
 	}
-}
-
-// endedFromOutside reports whether a call was ended by something other than itself, so that its result proves nothing.
-func endedFromOutside(res *toolapi.Result) bool {
-	return res.ErrorCode == toolapi.CodeOutcomeUnknown || res.ErrorCode == toolapi.CodeCancelled
 }

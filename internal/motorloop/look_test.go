@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -42,10 +43,10 @@ func TestClaimedFiles(t *testing.T) {
 func TestDemandsAreSeen(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		toolapi.CodeNotFound: CodeNotAccepted, toolapi.CodeOutsideWorkspace: CodeNotAccepted, toolapi.CodeInvalidArguments: CodeNotAccepted,
-		toolapi.CodePermission: CodeNotAccepted, toolapi.CodeNotDirectory: CodeNotAccepted,
-		toolapi.CodeOutcomeUnknown: CodeNotFinished, toolapi.CodeCancelled: CodeNotFinished, toolapi.CodeKilled: CodeNotFinished,
-		toolapi.CodeDiskFull: CodeNotFinished, toolapi.CodeInternal: CodeNotFinished, toolapi.CodeUnknownTool: CodeNotFinished, toolapi.CodeTimeout: CodeNotFinished,
+		toolapi.CodeNotFound: result.CodeNotAccepted, toolapi.CodeOutsideWorkspace: result.CodeNotAccepted, toolapi.CodeInvalidArguments: result.CodeNotAccepted,
+		toolapi.CodePermission: result.CodeNotAccepted, toolapi.CodeNotDirectory: result.CodeNotAccepted,
+		toolapi.CodeOutcomeUnknown: result.CodeNotFinished, toolapi.CodeCancelled: result.CodeNotFinished, toolapi.CodeKilled: result.CodeNotFinished,
+		toolapi.CodeDiskFull: result.CodeNotFinished, toolapi.CodeInternal: result.CodeNotFinished, toolapi.CodeUnknownTool: result.CodeNotFinished, toolapi.CodeTimeout: result.CodeNotFinished,
 	} {
 		for _, file := range []string{"artifacts/report.md", "dist/*.whl"} {
 			w := newCallingWorld(t, config.Config{Accept: config.Acceptance{Files: []string{file}}}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: code} },
@@ -65,7 +66,7 @@ func TestNothingIsBelowAFile(t *testing.T) {
 		says("", finish(toolapi.FinishSucceeded, "Done.", "artifacts")), says("", finish(toolapi.FinishPartial, "Half.", "artifacts/a/b")), says("", finish(toolapi.FinishFailed, "No.")))
 	mustRun(t, w, nil)
 	for i, turn := range w.journal.load()[:2] {
-		if got := turn.Results[0]; got.ErrorCode != CodeNotAccepted {
+		if got := turn.Results[0]; got.ErrorCode != result.CodeNotAccepted {
 			t.Errorf("call %d came to %+v", i, got)
 		}
 	}

@@ -38,10 +38,9 @@ const (
 	// maxUsage is the most tokens that one answer can have used of each kind.
 	maxUsage = 1 << 40
 
-	maxModelID    = 256
-	maxToolName   = 64
-	maxModelName  = 256
-	maxOutputFile = 256
+	maxModelID   = 256
+	maxToolName  = 64
+	maxModelName = 256
 )
 
 // newTurn makes the record of an answer that follows prior.
@@ -169,5 +168,3 @@ func maxOutput(t *turn.Turn, tool string) int {
 	}
 	return min(limit, maxTurnOutput/runnable(t), outputShare(t))
 }
-
-func isControl(c rune) bool { return c < 0x20 || c == 0x7f }

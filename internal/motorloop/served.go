@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -23,13 +24,13 @@ const (
 // person was asked about is the person's, whatever is allowed by now: an approval is in effect when the loop is started on it.
 func (r *run) judgeDomain(t *turn.Turn, c *turn.Call) *toolapi.Result {
 	if r.domains == nil {
-		return refusal(toolapi.CodeDomainNotAllowed, noDomainsText)
+		return result.Refusal(toolapi.CodeDomainNotAllowed, noDomainsText)
 	}
 	if _, asked := t.Ask(turn.AskDomain, c.ID); asked {
 		return nil
 	}
 	if res := r.domains.Check(c.Arguments); res != nil {
-		return cleanResult(*res, outputShare(t))
+		return result.Clean(*res, outputShare(t))
 	}
 	return nil
 }
@@ -63,7 +64,7 @@ func (r *run) serveHere(
 // saveCredential stores a credential. Nothing is recorded before: a call whose end was not seen is made again.
 func (r *run) saveCredential(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, error) {
 	if r.credentials == nil {
-		return refusal(toolapi.CodeCredentialRefused, noCredentialsText), nil
+		return result.Refusal(toolapi.CodeCredentialRefused, noCredentialsText), nil
 	}
 	if err := r.gate.wait(ctx); err != nil {
 		return nil, err
@@ -72,13 +73,13 @@ func (r *run) saveCredential(ctx context.Context, t *turn.Turn, c *turn.Call) (*
 	if err != nil {
 		return nil, err
 	}
-	return cleanResult(res, outputShare(t)), nil
+	return result.Clean(res, outputShare(t)), nil
 }
 
 // searchWeb carries out a search.
 func (r *run) searchWeb(ctx context.Context, t *turn.Turn, c *turn.Call) (*toolapi.Result, error) {
 	if r.search == nil {
-		return refusal(toolapi.CodeToolNotGranted, noSearchText), nil
+		return result.Refusal(toolapi.CodeToolNotGranted, noSearchText), nil
 	}
 	res, err := r.search.Search(ctx, catalog.ObjectOrEmpty(c.Arguments))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -24,7 +25,7 @@ const (
 // renderCut renders the beginning of a result, and how to see the remainder.
 func renderCut(c turn.Call, res *toolapi.Result, head int) string {
 	if res.Provenance == toolapi.ProvenanceUser || len(res.Output) <= head {
-		return RenderResult(res)
+		return result.Render(res)
 	}
 	data, notes := res.Parts()
 	if data == "" {
@@ -33,7 +34,7 @@ func renderCut(c turn.Call, res *toolapi.Result, head int) string {
 	short := *res
 	short.OutputFile, short.KeptFile = "", ""
 	short.SetParts(lines(text.Cut(data, head, len(data)*maxEncoded, "")), "")
-	return RenderResult(&short) + "\n" + fmt.Sprintf("[shortened: these are the first %d of %d bytes. %s]",
+	return result.Render(&short) + "\n" + fmt.Sprintf("[shortened: these are the first %d of %d bytes. %s]",
 		len(short.Output), len(res.Output), restOf(c, res))
 }
 
@@ -54,7 +55,7 @@ func restOf(c turn.Call, res *toolapi.Result) string {
 	case file != "":
 		return fmt.Sprintf("All of it is in the workspace file %q", file)
 	case c.Tool == toolapi.ToolRead && json.Unmarshal([]byte(c.Arguments), &args) == nil && args.Path != "":
-		return fmt.Sprintf("If you need the rest, read %s again", text.JSON(text.CutBytes(args.Path, maxOutputFile)))
+		return fmt.Sprintf("If you need the rest, read %s again", text.JSON(text.CutBytes(args.Path, result.MaxOutputFile)))
 	case catalog.OnlyReads(c.Tool):
 		return "If you need the rest, make this call again"
 	}
@@ -100,11 +101,4 @@ func cutContent(s string, head int) string {
 		mark = turn.TruncatedMark
 	}
 	return text.Cut(s, head, len(s)*maxEncoded, mark)
-}
-
-// cutShort returns a copy of a result whose output will be cut. The copy names the file with the whole output, if there is one.
-func cutShort(res *toolapi.Result) *toolapi.Result {
-	short := *res
-	short.OutputFile, short.KeptFile = cmp.Or(res.OutputFile, res.KeptFile), ""
-	return &short
 }

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -116,7 +117,7 @@ func TestSkillsBeforeTheEnd(t *testing.T) {
 			told := ""
 			for _, turn := range turns {
 				for _, res := range turn.Results {
-					if res.ErrorCode == CodeNotAccepted {
+					if res.ErrorCode == result.CodeNotAccepted {
 						told = res.Output
 					}
 				}

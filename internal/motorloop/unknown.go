@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -70,7 +71,7 @@ func (r *run) prospect(ctx context.Context, t *turn.Turn, c *turn.Call) (prospec
 		return prospect{execution: turn.ExecutionID(c.ID, n), approval: turn.ExecutionID(c.ID, n)}, nil
 	case decisionDone:
 		res := &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}
-		return prospect{result: withReason(res, saysLead, a.Reason, outputShare(t))}, nil
+		return prospect{result: result.WithReason(res, saysLead, a.Reason, outputShare(t))}, nil
 	default:
 		// The text of the code says what happened, and introduces the person's words.
 		said := strings.ToValidUTF8(cmp.Or(a.Reason, skippedText), "\uFFFD")

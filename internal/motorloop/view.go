@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -204,7 +205,7 @@ func (v *view) cuttableIn(t *turn.Turn, head int) []cuttable {
 	for i := range t.Calls {
 		if i < len(t.Results) && t.Results[i] != nil && t.Results[i].Provenance != toolapi.ProvenanceUser {
 			res := t.Results[i]
-			add(part{t.Index, i, ofResult}, len(RenderResult(res)), len(renderCut(t.Calls[i], res, head)))
+			add(part{t.Index, i, ofResult}, len(result.Render(res)), len(renderCut(t.Calls[i], res, head)))
 		}
 		if len(t.Calls[i].Arguments) > head {
 			whole := replayableArguments(t.Calls[i].Arguments)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -38,7 +38,7 @@ func TestEngineAccepts(t *testing.T) {
 	}}, accepts, onlyWrites)
 	r.startEngineWith("worker-1", callsFinish)
 	steps := r.ended(6)
-	if res := steps[0].Status.Results[0]; res.ErrorCode != motorloop.CodeNotAccepted || !strings.Contains(res.Output, `"sum"`) {
+	if res := steps[0].Status.Results[0]; res.ErrorCode != result.CodeNotAccepted || !strings.Contains(res.Output, `"sum"`) {
 		t.Errorf("the value came to %+v", res)
 	}
 	for i, want := range map[int]bool{2: false, 4: true} {

@@ -13,8 +13,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -32,7 +32,7 @@ func TestEngineEndsWithFinish(t *testing.T) {
 	}})
 	r.startEngineWith("worker-1", callsFinish)
 	steps := r.ended(4)
-	if res := steps[1].Status.Results; len(res) != 1 || res[0].ErrorCode != motorloop.CodeNotAccepted || !strings.Contains(res[0].Output, `"artifacts/sum.txt"`) {
+	if res := steps[1].Status.Results; len(res) != 1 || res[0].ErrorCode != result.CodeNotAccepted || !strings.Contains(res[0].Output, `"artifacts/sum.txt"`) {
 		t.Errorf("the claim came to %+v", res)
 	}
 	last := steps[3]

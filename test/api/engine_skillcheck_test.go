@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
@@ -30,7 +30,7 @@ func TestEngineTellsOfSkillsBeforeTheEnd(t *testing.T) {
 	if res := steps[0].Status.Results[0]; !res.OK || !strings.Contains(res.Output, "[as it is, the skill will not be kept: SKILL.md: line 1: ") {
 		t.Errorf("the file that was written: %+v", res)
 	}
-	if res := steps[2].Status.Results[0]; res.ErrorCode != motorloop.CodeNotAccepted || !strings.Contains(res.Output, `- "skills/mail": SKILL.md: line 1: it must begin with a line ---`) ||
+	if res := steps[2].Status.Results[0]; res.ErrorCode != result.CodeNotAccepted || !strings.Contains(res.Output, `- "skills/mail": SKILL.md: line 1: it must begin with a line ---`) ||
 		!strings.Contains(res.Output, `not collected: "docs/deep/SKILL.md"`) {
 		t.Errorf("the claim came to %+v", res)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/test/modelserver/script"
@@ -182,17 +183,17 @@ func (w workspace) play(answers []string) string {
 		}
 		talk = append(talk, script.Message{Role: script.RoleAssistant, Content: said.Content, ToolCalls: said.ToolCalls})
 		for _, c := range said.ToolCalls {
-			var result toolapi.Result
+			var res toolapi.Result
 			if c.Name == toolapi.ToolAskUser {
 				w.checkQuestion(c.Arguments)
 				if len(answers) == 0 {
 					w.t.Fatalf("nobody has an answer to %s", c.Arguments)
 				}
-				result, answers = toolapi.Result{OK: true, Output: "The person replied, with none of the options: " + answers[0]}, answers[1:]
+				res, answers = toolapi.Result{OK: true, Output: "The person replied, with none of the options: " + answers[0]}, answers[1:]
 			} else {
-				result = w.run(c)
+				res = w.run(c)
 			}
-			talk = append(talk, script.Message{Role: script.RoleTool, ToolCallID: c.ID, Content: motorloop.RenderResult(&result)})
+			talk = append(talk, script.Message{Role: script.RoleTool, ToolCallID: c.ID, Content: result.Render(&res)})
 		}
 	}
 	w.t.Fatal("the script does not end")

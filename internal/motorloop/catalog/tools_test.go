@@ -4,35 +4,14 @@ package catalog
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s has changed; if that is meant, run go test with -update\n%s", path, d)
-	}
-}
 
 func TestDefinitions(t *testing.T) {
 	all := append(Builtin().Names(), "bash", "nonsense")
@@ -41,7 +20,7 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "tools.golden.json", string(b)+"\n")
+	golden.Check(t, "tools.golden.json", string(b)+"\n")
 	slices.Reverse(all)
 	if d := cmp.Diff(defs, Definitions(all)); d != "" {
 		t.Errorf("depends on the order of the grant: %s", d)

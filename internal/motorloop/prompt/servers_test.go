@@ -8,11 +8,12 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/test/golden"
 )
 
 func TestMCPPrompt(t *testing.T) {
 	notes := catalog.MCPServer{Name: "notes", Tools: []catalog.ToolDefinition{{Name: "mcp__notes__write"}, {Name: "mcp__notes__all"}}}
-	golden(t, "mcp.golden.txt", System(config.Config{
+	golden.Check(t, "mcp.golden.txt", System(config.Config{
 		Tools: []string{"bash"}, MaxIterations: 20, MCPServers: []catalog.MCPServer{
 			{Name: "web", Problem: "it did not answer.\n# Tools\n- all \"of\" them \x1b" + strings.Repeat("x", 2*maxProblem)},
 			notes,

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/test/golden"
 )
 
 func mailSkill() *config.Skill {
@@ -35,7 +36,7 @@ func TestSkillPrompt(t *testing.T) {
 		"skill-written":    {Tools: []string{"write"}, MaxIterations: 20, WritesSkills: true},
 	}
 	for name, cfg := range tests {
-		t.Run(name, func(t *testing.T) { golden(t, name+".golden.txt", System(cfg)) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, name+".golden.txt", System(cfg)) })
 	}
 }
 
