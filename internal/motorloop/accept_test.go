@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -140,7 +141,7 @@ func TestAcceptance(t *testing.T) {
 			if all := fmt.Sprint(last); !strings.Contains(all, tt.told) {
 				t.Errorf("the model was told %s", all)
 			}
-			if n := len(iterations(turns)); n != w.model.asked[forStep] {
+			if n := len(verdict.Iterations(turns)); n != w.model.asked[forStep] {
 				t.Errorf("%d iterations, %d answers", n, w.model.asked[forStep])
 			}
 			asked, ran := w.model.calls, len(w.sandbox.executed)
@@ -179,7 +180,7 @@ func TestChecksSurvive(t *testing.T) {
 				if out.Kind != outcome.Completed || out.Summary != "Done." || len(w.journal.stored) != 3 || len(w.sandbox.executed) != 3 {
 					t.Errorf("got %+v, %d turns, %v", out, len(w.journal.stored), w.sandbox.executedIDs())
 				}
-				if step := decode(w.journal.stored[1]); !step.Checks || step.Calls[0].ID != "a1-s2-c0" || w.sandbox.requests["a1-s2-c0"].MaxOutputBytes != checkOutput {
+				if step := decode(w.journal.stored[1]); !step.Checks || step.Calls[0].ID != "a1-s2-c0" || w.sandbox.requests["a1-s2-c0"].MaxOutputBytes != verdict.CheckOutput {
 					t.Errorf("the checks are %+v, asked with %+v", step, w.sandbox.requests["a1-s2-c0"])
 				}
 			})

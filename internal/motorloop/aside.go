@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -86,7 +87,7 @@ func partialRequest(cfg config.Config, turns []*turn.Turn) chat.Request {
 
 // hintRequest asks for a hint at the cause of the failure.
 func hintRequest(cfg config.Config, turns []*turn.Turn, f *outcome.Failure) chat.Request {
-	steps := iterations(turns)
+	steps := verdict.Iterations(turns)
 	first, calls := len(steps), 0
 	for first > 0 && calls < hintTurns {
 		first--

@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 )
 
 // The model sees its limits in numbers. The system prompt, which does not change, has all of them. A note after an answer has the remainder, as
@@ -51,6 +52,6 @@ func (r *run) noteLeft(t *turn.Turn) {
 		t.Left.Time = max(r.cfg.Deadline.Sub(r.now()), time.Second).Truncate(time.Second)
 	}
 	if r.cfg.MaxTokens > 0 {
-		t.Left.Tokens = max(r.cfg.MaxTokens-usedTokens(r.cfg, r.turns), 1)
+		t.Left.Tokens = max(r.cfg.MaxTokens-verdict.UsedTokens(r.cfg, r.turns), 1)
 	}
 }

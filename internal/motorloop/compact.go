@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -47,7 +48,7 @@ func lastSummary(turns []*turn.Turn) *turn.Turn {
 
 // covered returns the iterations that s replaces, open those that it does not; nil replaces none.
 func covered(turns []*turn.Turn, s *turn.Turn) (covered, open []*turn.Turn) {
-	steps := iterations(turns)
+	steps := verdict.Iterations(turns)
 	if s == nil {
 		return nil, steps
 	}

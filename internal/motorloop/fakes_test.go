@@ -417,3 +417,29 @@ func finish(status toolapi.FinishStatus, summary string, files ...string) turn.C
 func question(q string) turn.Call {
 	return call(toolapi.ToolAskUser, fmt.Sprintf(`{"question":%q}`, q))
 }
+
+// settled is a turn with one result for each "tool/code"; the code of a success is "ok".
+func settled(content string, results ...string) *turn.Turn {
+	t := &turn.Turn{Model: "m", Content: content, Usage: turn.Usage{PromptTokens: 90, CompletionTokens: 10}}
+	for _, r := range results {
+		tool, code, _ := strings.Cut(r, "/")
+		res := &toolapi.Result{OK: code == "ok", ErrorCode: code, Output: "port 80:\n  permission denied\n"}
+		t.Calls = append(t.Calls, turn.Call{Tool: tool})
+		t.Results = append(t.Results, res)
+	}
+	return t
+}
+
+// closed is a turn that closes the attempt.
+func closed(content string) *turn.Turn {
+	t := settled(content)
+	t.Closes = true
+	return t
+}
+
+// summed is a summary of the turns up to the one with index through. It looks like a broken off answer.
+func summed(through int32) *turn.Turn {
+	t := settled(turn.TruncatedMark)
+	t.Through = through
+	return t
+}

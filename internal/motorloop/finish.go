@@ -4,18 +4,16 @@ package motorloop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
-	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
-	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -75,7 +73,7 @@ func (r *run) judge(ctx context.Context, t *turn.Turn, i int) (*toolapi.Result, 
 	}
 	why, err := r.unmet(ctx, &t.Calls[i], args)
 	if unseen, ok := errors.AsType[*unseenError](err); ok {
-		return tryAgain(unseen.Error()), nil
+		return verdict.TryAgain(unseen.Error()), nil
 	}
 	if err != nil {
 		return nil, err
@@ -114,13 +112,6 @@ func (r *run) unbegun(t *turn.Turn) bool {
 	return !slices.ContainsFunc(t.Calls, func(c turn.Call) bool { return c.Tool != toolapi.ToolFinish })
 }
 
-// tryAgain is the result of a finish call that failed for a reason outside of the model. Its repetition does not count as a circle.
-func tryAgain(why string) *toolapi.Result {
-	res := result.Refusal(result.CodeNotFinished, why)
-	res.Retryable = true
-	return res
-}
-
 // unmet returns the claims of a finish call, or the demands of the task, that do not hold; "" if all do.
 func (r *run) unmet(ctx context.Context, c *turn.Call, args toolapi.FinishArgs) (string, error) {
 	if args.Status == toolapi.FinishFailed {
@@ -128,7 +119,7 @@ func (r *run) unmet(ctx context.Context, c *turn.Call, args toolapi.FinishArgs) 
 	}
 	files, succeeded := args.Files, args.Status == toolapi.FinishSucceeded
 	if succeeded {
-		if why := valueMisfit(r.cfg.Accept, args.Value); why != "" {
+		if why := verdict.ValueMisfit(r.cfg.Accept, args.Value); why != "" {
 			return why, nil
 		}
 		files = slices.Concat(files, claimedFiles(args.Summary))
@@ -150,109 +141,6 @@ func (r *run) unmet(ctx context.Context, c *turn.Call, args toolapi.FinishArgs) 
 	}
 	return "the task demands these files, and they are not in the workspace: " + strings.Join(missing, ", ") +
 		". Write them and call finish again, or call it with Partial or Failed and say why", nil
-}
-
-// acceptedCall returns the index of a finish call of the turn that was accepted, -1 if there is none.
-func acceptedCall(t *turn.Turn) int {
-	for i, res := range t.Results {
-		if i < len(t.Calls) && t.Calls[i].Tool == toolapi.ToolFinish && res != nil && res.OK {
-			return i
-		}
-	}
-	return -1
-}
-
-// accepted returns the arguments of an accepted finish call of the turn, nil if there is none.
-func accepted(t *turn.Turn) *toolapi.FinishArgs {
-	i := acceptedCall(t)
-	if i < 0 {
-		return nil
-	}
-	args, err := toolapi.ParseFinish(catalog.ObjectOrEmpty(t.Calls[i].Arguments))
-	if err != nil {
-		return nil
-	}
-	return &args
-}
-
-// FinishedFiles returns the files of the finish call that ended the attempt, nil if none did.
-func FinishedFiles(turns []*turn.Turn) []string {
-	for _, t := range slices.Backward(turns) {
-		if args := accepted(t); args != nil {
-			return args.Files
-		}
-	}
-	return nil
-}
-
-// finished is the outcome of an attempt whose last turn has an accepted finish call.
-func finished(cfg config.Config, args *toolapi.FinishArgs) outcome.Outcome {
-	switch args.Status {
-	case toolapi.FinishSucceeded:
-		out := outcome.Outcome{Kind: outcome.Completed, Summary: args.Summary}
-		if len(cfg.Accept.Schemas) > 0 {
-			out.Value = string(args.Value)
-		}
-		return out
-	case toolapi.FinishPartial:
-		return incomplete(outcome.ReasonPartial, "The model did a part of the task", args.Summary)
-	default:
-		return incomplete(outcome.ReasonFailed, "The model did not do the task", args.Summary)
-	}
-}
-
-func incomplete(reason, what, summary string) outcome.Outcome {
-	return outcome.Outcome{Kind: outcome.Failed, Partial: text.Cut(text.Printable(summary), maxPartial, maxPartial, "…"), Failure: &outcome.Failure{
-		Category: outcome.Incomplete, Reason: reason, Retryable: true, Message: fmt.Sprintf("%s, and says: %s", what, text.Cut(summary, maxSaid, 2*maxSaid, "…")),
-	}}
-}
-
-// maxSaid is the most bytes of the model's text that the message of a failure repeats.
-const maxSaid = 700
-
-// closing is the turn that records the end of an attempt whose finish call was accepted.
-func closing(prior []*turn.Turn, out outcome.Outcome) *turn.Turn {
-	answers := iterations(prior)
-	return &turn.Turn{
-		Index: prior[len(prior)-1].Index + 1, Model: answers[len(answers)-1].Model,
-		Content: text.Cut(out.Summary, maxContent, maxContent, turn.ContentCutMark), Value: out.Value, Closes: true,
-	}
-}
-
-// finishOf returns the finish call that a text is equivalent to, for a model that ends its runs with text and whose task has demands. Text that
-// is JSON is the value too.
-func finishOf(cfg config.Config, content string) turn.Call {
-	args := toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: cutRunes(content, toolapi.MaxFinishSummary)}
-	call := turn.Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
-	if trimmed := strings.TrimSpace(content); len(cfg.Accept.Schemas) > 0 && json.Valid([]byte(trimmed)) {
-		args.Value = json.RawMessage(trimmed)
-		if with := text.JSON(args); fitsFinish(with) {
-			call.Arguments = with
-		}
-	}
-	return call
-}
-
-// fitsFinish reports whether arguments of finish are within their bounds. A call outside of them would be refused for its form, and the model
-// does not know that it made one.
-func fitsFinish(arguments string) bool {
-	_, err := toolapi.ParseFinish(arguments)
-	return err == nil
-}
-
-// cutRunes returns s with at most so many characters. A shortened text ends with a mark.
-func cutRunes(s string, most int) string {
-	const mark = "…"
-	n, end := 0, 0
-	for i := range s {
-		if n++; n == most {
-			end = i
-		}
-		if n > most {
-			return s[:end] + mark
-		}
-	}
-	return s
 }
 
 // close records the end of an attempt whose last turn has an accepted finish call. It does not wait for a sandbox: the sandbox is no longer

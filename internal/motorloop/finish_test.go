@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -120,7 +120,7 @@ func TestFinish(t *testing.T) {
 				t.Error(d)
 			}
 			last := turns[len(turns)-1]
-			if closes := out.Kind == outcome.Completed; last.Closes != closes || closes && (last.Content != tt.says || len(iterations(turns)) != len(turns)-1) {
+			if closes := out.Kind == outcome.Completed; last.Closes != closes || closes && (last.Content != tt.says || len(verdict.Iterations(turns)) != len(turns)-1) {
 				t.Errorf("the last turn is %+v", last)
 			}
 			// Another loop reaches the same end, without any request.
@@ -206,26 +206,5 @@ func TestFinishWaitsForAnswers(t *testing.T) {
 	}
 	if res := w.journal.load()[0].Results[1]; res.ErrorCode != result.CodeNotFinished {
 		t.Errorf("the first finish: %+v", res)
-	}
-}
-
-func TestFinishedFiles(t *testing.T) {
-	t.Parallel()
-	call := func(args string, ok bool) *turn.Turn {
-		return &turn.Turn{Calls: []turn.Call{{Tool: "bash"}, {Tool: "finish", Arguments: args}}, Results: []*toolapi.Result{{OK: true}, {OK: ok}}}
-	}
-	const one, other = `{"status":"Succeeded","summary":"x","files":["a","b"]}`, `{"status":"Partial","summary":"x","files":["c"]}`
-	for name, tt := range map[string]struct {
-		turns []*turn.Turn
-		want  []string
-	}{
-		"none":         {nil, nil},
-		"not accepted": {[]*turn.Turn{call(one, false)}, nil},
-		"accepted":     {[]*turn.Turn{call(other, false), call(one, true), {Closes: true}}, []string{"a", "b"}},
-		"without any":  {[]*turn.Turn{call(`{"status":"Failed","summary":"x"}`, true)}, nil},
-	} {
-		if got := FinishedFiles(tt.turns); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q", name, got)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -18,9 +19,8 @@ const (
 	// from failing.
 	partialTimeout = 60 * time.Second
 	hintTimeout    = 20 * time.Second
-	// maxPartial and maxHint are in bytes, as such and as JSON.
-	maxPartial = 4096
-	maxHint    = 1024
+	// maxHint is in bytes, as such and as JSON.
+	maxHint = 1024
 )
 
 // conclude adds the models' texts to a failure. It is called right before Run returns and records nothing. If the end is not recorded after
@@ -31,16 +31,16 @@ func (r *run) conclude(ctx context.Context, out outcome.Outcome) (outcome.Outcom
 	}
 	switch out.Failure.Reason {
 	case outcome.ReasonNotFinished:
-		out.Partial = text.Cut(text.Printable(r.turns[len(r.turns)-1].Content), maxPartial, maxPartial, "…")
+		out.Partial = text.Cut(text.Printable(r.turns[len(r.turns)-1].Content), verdict.MaxPartial, verdict.MaxPartial, "…")
 	case outcome.ReasonAcceptanceFailed:
-		out.Partial = text.Cut(text.Printable(lastClaim(r.turns)), maxPartial, maxPartial, "…")
+		out.Partial = text.Cut(text.Printable(verdict.LastClaim(r.turns)), verdict.MaxPartial, verdict.MaxPartial, "…")
 	}
 	if out.Failure.Reason == outcome.ReasonMaxIterations {
 		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)
 		if err != nil {
 			return outcome.Outcome{}, err
 		}
-		out.Partial = text.Cut(text.Printable(said), maxPartial, maxPartial, "…")
+		out.Partial = text.Cut(text.Printable(said), verdict.MaxPartial, verdict.MaxPartial, "…")
 	}
 	if r.hintModel != nil && out.Failure.Category != outcome.ModelFailure {
 		said, err := r.askAside(ctx, &out, "hint", r.hintModel, hintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
@@ -61,7 +61,7 @@ func (r *run) askAside(
 	}
 	cfg := r.cfg
 	cfg.UsedTokens += out.Usage.Total()
-	if maxTokensFor(cfg, r.turns, req) != nil {
+	if verdict.MaxTokensFor(cfg, r.turns, req) != nil {
 		return "", nil
 	}
 	askCtx, cancel := context.WithTimeout(ctx, timeout)

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -155,7 +156,7 @@ func TestAsidesAreBoundedAndClean(t *testing.T) {
 	w.model.aside = func(string) chat.Answer { return says(hostile) }
 	w.loop.HintModel = w.model
 	out := mustRun(t, w, nil)
-	if !strings.HasPrefix(out.Partial, "\uFFFD[2Jone\ntwo\uFFFD \uFFFD\uFFFD\tthree <b>") || text.EncodedLen(out.Partial) > maxPartial {
+	if !strings.HasPrefix(out.Partial, "\uFFFD[2Jone\ntwo\uFFFD \uFFFD\uFFFD\tthree <b>") || text.EncodedLen(out.Partial) > verdict.MaxPartial {
 		t.Errorf("%d bytes: %q", len(out.Partial), out.Partial)
 	}
 	if !strings.HasPrefix(out.Hint, "\uFFFD[2Jone two\uFFFD \uFFFD\uFFFD three <b>") || text.EncodedLen(out.Hint) > maxHint || strings.Contains(out.Hint, "\n") {

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -163,7 +164,7 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 				return outcome.Outcome{Kind: outcome.Awaiting, Waiting: waits}, nil
 			}
 		}
-		if out, over := verdict(r.cfg, r.turns); over {
+		if out, over := verdict.Of(r.cfg, r.turns); over {
 			if err := r.close(ctx, out); err != nil {
 				return outcome.Outcome{}, err
 			}
@@ -186,8 +187,8 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 
 // next makes the turn that follows: the model's next step, or the checks or a summary if they are due.
 func (r *run) next(ctx context.Context) (*turn.Turn, error) {
-	if checksDue(r.cfg, r.turns) {
-		return checks(r.cfg, r.turns), nil
+	if verdict.ChecksDue(r.cfg, r.turns) {
+		return verdict.Checks(r.cfg, r.turns), nil
 	}
 	if err := r.meet(ctx); err != nil {
 		return nil, err
@@ -217,7 +218,7 @@ func (r *run) ask(ctx context.Context) (*turn.Turn, error) {
 // complete makes one model call while the sandbox gets ready. A run without an available sandbox needs no answer, so the
 // failing gate ends the call.
 func (r *run) complete(ctx context.Context, req chat.Request) (chat.Answer, time.Duration, error) {
-	if f := maxTokensFor(r.cfg, r.turns, req); f != nil {
+	if f := verdict.MaxTokensFor(r.cfg, r.turns, req); f != nil {
 		return chat.Answer{}, 0, f
 	}
 	modelCtx, cancel := context.WithCancel(ctx)

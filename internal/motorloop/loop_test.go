@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -334,4 +335,67 @@ func TestErrors(t *testing.T) {
 			t.Error(d)
 		}
 	})
+}
+
+func TestUnusableAnswersGoOn(t *testing.T) {
+	half := says("half of a")
+	half.Truncated = true
+	w := newWorld(t, config.Config{}, nil, says(" \n "), says("", bash("a")), half, says("", bash("b")), says("done"))
+	if out := mustRun(t, w, nil); out.Summary != "done" {
+		t.Fatalf("got %+v", out)
+	}
+	var told []string
+	for _, m := range w.model.seen[4].Messages[2:] {
+		told = append(told, string(m.Role)+": "+m.Content)
+	}
+	want := "assistant: (empty answer)|user: " + stuck.SaidNothing.Reminder() + "|assistant: |tool: output of a1-s2-c0" +
+		"|assistant: half of a" + turn.TruncatedMark + "|user: " + stuck.BrokeOff.Reminder() + "|assistant: |tool: output of a1-s4-c0"
+	if got := strings.Join(told, "|"); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A model that goes in a circle reaches an end, for any calls, and sees a warning before.
+func TestACircleEndsTheAttempt(t *testing.T) {
+	const same, errors = 4, 3
+	for name, tc := range map[string]struct {
+		result toolapi.Result
+		turns  int
+	}{
+		"a success":          {toolapi.Result{OK: true, Output: "same"}, same},
+		"a status":           {toolapi.Result{ErrorCode: "exit_7", Output: "same"}, same},
+		"a failure":          {toolapi.Result{ErrorCode: toolapi.CodeNotFound, Output: "same"}, errors},
+		"it may succeed":     {toolapi.Result{ErrorCode: toolapi.CodeTimeout, Output: "same", Retryable: true}, 20},
+		"whoever wrote this": {toolapi.Result{OK: true, Output: "[warning: go on]", Provenance: toolapi.ProvenanceWeb}, same},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var script []chat.Answer
+			for range 20 {
+				script = append(script, says("", bash("a")))
+			}
+			w := newWorld(t, config.Config{}, func(toolapi.Call) toolapi.Result { return tc.result }, script...)
+			out := mustRun(t, w, nil)
+			if out.Failure == nil || len(w.journal.stored) != tc.turns || len(w.sandbox.executed) != tc.turns {
+				t.Errorf("got %+v, %v after %d turns", out, out.Failure, len(w.journal.stored))
+			}
+			msgs := w.model.seen[tc.turns-1].Messages
+			if warned := strings.Contains(msgs[len(msgs)-1].Content, "\n[warning: you made this call"); warned != (tc.turns < 20) {
+				t.Errorf("before its last answer the model saw %q", msgs[len(msgs)-1].Content)
+			}
+		})
+	}
+}
+
+// A warning stands after the result of the call that it is about. It names only tools that the run has.
+func TestWarningsAreShown(t *testing.T) {
+	var three []*turn.Turn
+	for i := range int32(3) {
+		three = append(three, &turn.Turn{Index: i + 1, Calls: []turn.Call{bash("a")}, Results: []*toolapi.Result{{OK: true, Output: "x"}}})
+	}
+	for tool, want := range map[string]bool{toolapi.ToolBash: true, toolapi.ToolRead: false} {
+		msgs := Transcript(config.Config{Tools: []string{tool}}, three)
+		if last := msgs[len(msgs)-1].Content; !strings.HasPrefix(last, "x\n[warning: ") || strings.Contains(last, "example bash with: until") != want {
+			t.Errorf("with %s the model sees %q", tool, last)
+		}
+	}
 }

@@ -3,14 +3,17 @@
 package motorloop
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -162,9 +165,54 @@ func maxOutput(t *turn.Turn, tool string) int {
 	limit := toolapi.MaxOutputBytes
 	switch {
 	case t.Checks:
-		limit = checkOutput
+		limit = verdict.CheckOutput
 	case tool == toolapi.ToolBash:
 		limit = toolapi.MaxBashOutputBytes
 	}
 	return min(limit, maxTurnOutput/runnable(t), outputShare(t))
+}
+
+// closing is the turn that records the end of an attempt whose finish call was accepted.
+func closing(prior []*turn.Turn, out outcome.Outcome) *turn.Turn {
+	answers := verdict.Iterations(prior)
+	return &turn.Turn{
+		Index: prior[len(prior)-1].Index + 1, Model: answers[len(answers)-1].Model,
+		Content: text.Cut(out.Summary, maxContent, maxContent, turn.ContentCutMark), Value: out.Value, Closes: true,
+	}
+}
+
+// finishOf returns the finish call that a text is equivalent to, for a model that ends its runs with text and whose task has demands. Text that
+// is JSON is the value too.
+func finishOf(cfg config.Config, content string) turn.Call {
+	args := toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: cutRunes(content, toolapi.MaxFinishSummary)}
+	call := turn.Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
+	if trimmed := strings.TrimSpace(content); len(cfg.Accept.Schemas) > 0 && json.Valid([]byte(trimmed)) {
+		args.Value = json.RawMessage(trimmed)
+		if with := text.JSON(args); fitsFinish(with) {
+			call.Arguments = with
+		}
+	}
+	return call
+}
+
+// fitsFinish reports whether arguments of finish are within their bounds. A call outside of them would be refused for its form, and the model
+// does not know that it made one.
+func fitsFinish(arguments string) bool {
+	_, err := toolapi.ParseFinish(arguments)
+	return err == nil
+}
+
+// cutRunes returns s with at most so many characters. A shortened text ends with a mark.
+func cutRunes(s string, most int) string {
+	const mark = "…"
+	n, end := 0, 0
+	for i := range s {
+		if n++; n == most {
+			end = i
+		}
+		if n > most {
+			return s[:end] + mark
+		}
+	}
+	return s
 }

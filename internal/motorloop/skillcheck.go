@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -32,7 +33,7 @@ const maxSkillProblems = 6 << 10
 // skillProblems returns the problems of the skills in the workspace, "" if there are none, or if the attempt has no refusal left
 // for them.
 func (r *run) skillProblems(ctx context.Context, c *turn.Call, status toolapi.FinishStatus) (string, error) {
-	times, _ := refusedFinishes(r.turns)
+	times, _ := verdict.RefusedFinishes(r.turns)
 	if r.skills == nil || !r.cfg.WritesSkills || status == toolapi.FinishFailed || times >= config.MaxRefusedFinishes-1 {
 		return "", nil
 	}

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -70,7 +71,7 @@ const (
 
 // viewOf walks the turns: a text that was cut after one of them stays cut until a summary covers it.
 func viewOf(cfg config.Config, turns []*turn.Turn) *view {
-	turns = judged(turns)
+	turns = verdict.Judged(turns)
 	v := &view{cfg: cfg, window: cfg.AnyWindow(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: stuck.Warnings(cfg.Tools, turns), left: map[int32]string{}}
 	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.Definitions(catalog.With(cfg.MCPServers)))
 	for _, t := range turns {

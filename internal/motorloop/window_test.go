@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -258,7 +259,7 @@ func TestARefusedSummaryCounts(t *testing.T) {
 		t.Fatalf("got %+v", out.Failure)
 	}
 	turns := w.journal.load()
-	used, summaries, tries := usedTokens(config.Config{}, turns), int64(0), int64(0)
+	used, summaries, tries := verdict.UsedTokens(config.Config{}, turns), int64(0), int64(0)
 	for _, step := range turns {
 		used -= step.Usage.Total()
 		if step.IsSummary() {

@@ -13,7 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	secretscan "motorcortex.dev/motorcortex/internal/secret/scan"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -55,7 +55,7 @@ func (a *Artifacts) changes(ctx context.Context, room *room) (*v1alpha1.Artifact
 		art = a.notInTime(art, room)
 		return &art, nil
 	}
-	found, err := a.Client.Changes(ctx, toolapi.ChangesRequest{Files: motorloop.FinishedFiles(a.Env.Entries.Turns()), TimeoutMs: changesTimeout(ctx)})
+	found, err := a.Client.Changes(ctx, toolapi.ChangesRequest{Files: verdict.FinishedFiles(a.Env.Entries.Turns()), TimeoutMs: changesTimeout(ctx)})
 	switch {
 	case errors.Is(err, toolclient.ErrBadAnswer):
 		art = skipped(art, v1alpha1.SkippedUnreadable, "the sandbox gave something else than a diff")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+// Package verdict decides by the turns of an attempt whether it is over, and how: by its finish calls, the checks of its demands, its limits,
+// and whether it gets on.
+package verdict
 
 import (
 	"fmt"
@@ -13,17 +15,17 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
-// verdict reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
+// Of reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
 // settled: a loop that resumes after a restart reaches the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
-func verdict(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
-	if checksDue(cfg, turns) {
+func Of(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
+	if ChecksDue(cfg, turns) {
 		return outcome.Outcome{}, false
 	}
 	if n := len(turns); n > 0 && turns[n-1].Closes {
 		return outcome.Outcome{Kind: outcome.Completed, Summary: turns[n-1].Content, Value: turns[n-1].Value}, true
 	}
-	if list := judged(turns); len(list) > 0 {
+	if list := Judged(turns); len(list) > 0 {
 		if args := accepted(list[len(list)-1]); args != nil {
 			return finished(cfg, args), true
 		}
@@ -39,16 +41,16 @@ func verdict(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
 }
 
 func getsNowhere(_ config.Config, turns []*turn.Turn) *outcome.Failure {
-	return stuck.GetsNowhere(judged(turns))
+	return stuck.GetsNowhere(Judged(turns))
 }
 
 func staysIdle(_ config.Config, turns []*turn.Turn) *outcome.Failure {
-	return stuck.StaysIdle(iterations(turns))
+	return stuck.StaysIdle(Iterations(turns))
 }
 
-// iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
-func iterations(turns []*turn.Turn) []*turn.Turn {
-	turns = judged(turns)
+// Iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
+func Iterations(turns []*turn.Turn) []*turn.Turn {
+	turns = Judged(turns)
 	if n := len(turns); n > 1 && turns[n-1].Closes && accepted(turns[n-2]) != nil {
 		turns = turns[:n-1]
 	}
@@ -56,24 +58,24 @@ func iterations(turns []*turn.Turn) []*turn.Turn {
 }
 
 func maxTokens(cfg config.Config, turns []*turn.Turn) *outcome.Failure {
-	if used := usedTokens(cfg, turns); cfg.MaxTokens > 0 && used >= cfg.MaxTokens {
+	if used := UsedTokens(cfg, turns); cfg.MaxTokens > 0 && used >= cfg.MaxTokens {
 		return outOfTokens(fmt.Sprintf("The run used %d tokens of %d without finishing.", used, cfg.MaxTokens))
 	}
 	return nil
 }
 
-// maxTokensFor is maxTokens before a call: the minimum cost of the request counts as used. It prevents a call whose
+// MaxTokensFor is maxTokens before a call: the minimum cost of the request counts as used. It prevents a call whose
 // answer could no longer be used.
-func maxTokensFor(cfg config.Config, turns []*turn.Turn, req chat.Request) *outcome.Failure {
-	used, next := usedTokens(cfg, turns), chat.Tokens(req)
+func MaxTokensFor(cfg config.Config, turns []*turn.Turn, req chat.Request) *outcome.Failure {
+	used, next := UsedTokens(cfg, turns), chat.Tokens(req)
 	if cfg.MaxTokens <= 0 || used+next < cfg.MaxTokens {
 		return nil
 	}
 	return outOfTokens(fmt.Sprintf("The run used %d tokens of %d, and the next request alone has about %d.", used, cfg.MaxTokens, next))
 }
 
-// usedTokens returns how many tokens the model calls of the run took so far.
-func usedTokens(cfg config.Config, turns []*turn.Turn) int64 {
+// UsedTokens returns how many tokens the model calls of the run took so far.
+func UsedTokens(cfg config.Config, turns []*turn.Turn) int64 {
 	used := cfg.UsedTokens
 	for _, t := range turns {
 		used += t.Usage.Total() + t.Failed.Total()
@@ -89,7 +91,7 @@ func outOfTokens(what string) *outcome.Failure {
 }
 
 func maxIterations(cfg config.Config, turns []*turn.Turn) *outcome.Failure {
-	taken := len(iterations(turns))
+	taken := len(Iterations(turns))
 	if taken < int(cfg.MaxIterations) {
 		return nil
 	}

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package verdict
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"motorcortex.dev/motorcortex/internal/jsonbound"
-	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
-	"motorcortex.dev/motorcortex/internal/schemabound"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -28,11 +24,11 @@ import (
 //	   ▲            │                  │
 //	   └── model ◄──┴──── not met ─────┘        three times ──► AcceptanceFailed
 
-// checkOutput is the most of the output of a check, in bytes: the model can make the call itself to see more.
-const checkOutput = 2 << 10
+// CheckOutput is the most of the output of a check, in bytes: the model can make the call itself to see more.
+const CheckOutput = 2 << 10
 
-// checksDue reports whether the last turn has an accepted finish call and the commands must run now.
-func checksDue(cfg config.Config, turns []*turn.Turn) bool {
+// ChecksDue reports whether the last turn has an accepted finish call and the commands must run now.
+func ChecksDue(cfg config.Config, turns []*turn.Turn) bool {
 	if len(turns) == 0 || len(cfg.Accept.Commands) == 0 {
 		return false
 	}
@@ -44,8 +40,8 @@ func checksDue(cfg config.Config, turns []*turn.Turn) bool {
 	return args != nil && args.Status == toolapi.FinishSucceeded
 }
 
-// checks is the turn that runs the commands.
-func checks(cfg config.Config, prior []*turn.Turn) *turn.Turn {
+// Checks is the turn that runs the commands.
+func Checks(cfg config.Config, prior []*turn.Turn) *turn.Turn {
 	t := &turn.Turn{Index: prior[len(prior)-1].Index + 1, Checks: true}
 	for i, c := range cfg.Accept.Commands {
 		id := turn.CallID(cfg.Attempt, t.Index, i)
@@ -99,14 +95,14 @@ func judgement(t *turn.Turn) *toolapi.Result {
 		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), text.Line(checkedCommand(c), maxNamedCommand), result.Render(t.Results[i]))
 	}
 	if !refuted(t) {
-		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. A call of finish makes them again.%s", failed, len(t.Calls), b.String()))
+		return TryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. A call of finish makes them again.%s", failed, len(t.Calls), b.String()))
 	}
 	return result.Refusal(result.CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
 }
 
-// judged returns the turns with the result of each finish call as the model sees it. It omits the turns that check:
+// Judged returns the turns with the result of each finish call as the model sees it. It omits the turns that check:
 // their findings are the result of the finish call before them.
-func judged(turns []*turn.Turn) []*turn.Turn {
+func Judged(turns []*turn.Turn) []*turn.Turn {
 	if !slices.ContainsFunc(turns, func(t *turn.Turn) bool { return t.Checks }) {
 		return turns
 	}
@@ -143,7 +139,7 @@ func acceptanceFailed(_ config.Config, turns []*turn.Turn) *outcome.Failure {
 			return f
 		}
 	}
-	times, last := refusedFinishes(turns)
+	times, last := RefusedFinishes(turns)
 	if times < config.MaxRefusedFinishes {
 		return nil
 	}
@@ -151,8 +147,8 @@ func acceptanceFailed(_ config.Config, turns []*turn.Turn) *outcome.Failure {
 	return f
 }
 
-// refusedFinishes counts the finish calls that were refused because a demand does not hold, and returns the last such refusal.
-func refusedFinishes(turns []*turn.Turn) (times int, last *toolapi.Result) {
+// RefusedFinishes counts the finish calls that were refused because a demand does not hold, and returns the last such refusal.
+func RefusedFinishes(turns []*turn.Turn) (times int, last *toolapi.Result) {
 	for _, t := range turns {
 		if t.Checks {
 			if t.Settled() && refuted(t) {
@@ -167,95 +163,4 @@ func refusedFinishes(turns []*turn.Turn) (times int, last *toolapi.Result) {
 		}
 	}
 	return times, last
-}
-
-// lastClaim returns the summary of the last finish call, "" if there is no readable one.
-func lastClaim(turns []*turn.Turn) string {
-	for _, t := range slices.Backward(turns) {
-		for _, c := range slices.Backward(t.Calls) {
-			if c.Tool != toolapi.ToolFinish {
-				continue
-			}
-			if args, err := toolapi.ParseFinish(catalog.ObjectOrEmpty(c.Arguments)); err == nil {
-				return args.Summary
-			}
-		}
-	}
-	return ""
-}
-
-// valueMisfit returns why the value of a finish call does not match the demands of the task, "" if it does.
-func valueMisfit(a config.Acceptance, value json.RawMessage) string {
-	if len(a.Schemas) == 0 {
-		return ""
-	}
-	if len(value) == 0 {
-		return `the argument "value" is missing: give the result as JSON that fits the schema in your rules`
-	}
-	if err := jsonbound.Check(value, catalog.ArgumentLimits); err != nil {
-		return fmt.Sprintf(`the argument "value" cannot be read: %v`, err)
-	}
-	if key := repeatedKey(value); key != "" {
-		return fmt.Sprintf(`the argument "value" has the key %q twice in one object`, catalog.Shorten(key))
-	}
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return fmt.Sprintf(`the argument "value" is no JSON: %v`, err)
-	}
-	for _, raw := range a.Schemas {
-		s, err := schemabound.Read(json.RawMessage(raw), len(value))
-		if err != nil {
-			return fmt.Sprintf("the value cannot be held to its schema: %v", err)
-		}
-		fits, err := schemabound.Fits(s, v)
-		switch {
-		case err != nil:
-			return fmt.Sprintf("the value cannot be held to its schema: %v", err)
-		case fits:
-			continue
-		}
-		if object, ok := v.(map[string]any); ok {
-			if why := catalog.Misfit(s, object, "property"); why != "" {
-				return "the value does not fit its schema: " + why
-			}
-		}
-		return fmt.Sprintf("the value does not fit its schema%s: it is %s", catalog.TypeOf(s), catalog.KindOf(v))
-	}
-	return ""
-}
-
-// repeatedKey returns a key that an object of the value has twice, "" if there is none. Some readers take the first and some the last of them,
-// and the schema would be checked against only one. The value is JSON, and not nested deeper than catalog.ArgumentLimits.
-func repeatedKey(value json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(value))
-	var objects []map[string]bool // nil for a list
-	key := false
-	for {
-		token, err := dec.Token()
-		if err != nil {
-			return ""
-		}
-		top := len(objects) - 1
-		switch token := token.(type) {
-		case json.Delim:
-			switch token {
-			case '{':
-				objects, key = append(objects, map[string]bool{}), true
-				continue
-			case '[':
-				objects, key = append(objects, nil), false
-				continue
-			}
-			objects = objects[:top]
-		case string:
-			if key {
-				if objects[top][token] {
-					return token
-				}
-				objects[top][token], key = true, false
-				continue
-			}
-		}
-		key = len(objects) > 0 && objects[len(objects)-1] != nil
-	}
 }
