@@ -429,17 +429,3 @@ func settled(content string, results ...string) *turn.Turn {
 	}
 	return t
 }
-
-// closed is a turn that closes the attempt.
-func closed(content string) *turn.Turn {
-	t := settled(content)
-	t.Closes = true
-	return t
-}
-
-// summed is a summary of the turns up to the one with index through. It looks like a broken off answer.
-func summed(through int32) *turn.Turn {
-	t := settled(turn.TruncatedMark)
-	t.Through = through
-	return t
-}

@@ -21,4 +21,5 @@ type AcceptCommand struct {
 	TimeoutSeconds int32
 }
 
+// Any reports whether there is a demand.
 func (a Acceptance) Any() bool { return len(a.Files)+len(a.Commands)+len(a.Schemas) > 0 }

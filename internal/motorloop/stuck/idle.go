@@ -20,7 +20,7 @@ import (
 // maxIdle is how many idle turns in a row end the attempt.
 const maxIdle = 2
 
-// Kinds of idle turns.
+// Idle is a kind of idle turn.
 type Idle int
 
 const (
