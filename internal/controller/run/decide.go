@@ -18,20 +18,15 @@ import (
 // was accepted, whether a call may be made again, and the next attempt's text about this one. So an irreversible decision is made again from the
 // journal as the API server has it.
 func (r *Reconciler) decide(ctx context.Context, s *pass.Run) (bool, error) {
-	r.decideFrom(s)
+	s.Decision = runpolicy.Decide(r.observation(s), s.Now)
 	if s.Progress.Final == nil && (isTurningPoint(s.Run, s.Decision) || runpolicy.EndsWell(s.Run.Status.Ending)) {
 		if err := r.readJournal(ctx, r.Live, s); err != nil {
 			return false, err
 		}
-		r.decideFrom(s)
+		s.Decision = runpolicy.Decide(r.observation(s), s.Now)
 	}
-	return true, nil
-}
-
-// decideFrom decides from the journal that the pass has read last.
-func (r *Reconciler) decideFrom(s *pass.Run) {
 	showProgress(s)
-	s.Decision = runpolicy.Decide(r.observation(s), s.Now)
+	return true, nil
 }
 
 // isTurningPoint reports whether the decision is irreversible.

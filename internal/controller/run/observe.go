@@ -40,13 +40,13 @@ func (r *Reconciler) readJournal(ctx context.Context, reader client.Reader, s *p
 	}
 	s.Orphans = countOrphans(steps.Items)
 	s.Progress = runpolicy.ReadJournal(s.Run, journal.Of(s.Run, steps.Items))
+	// The journal may know an attempt that the status does not, and the names of Pods go by it.
+	s.Run.Status.Attempts = runpolicy.AttemptsOf(&s.Run.Status, s.Progress, s.Now)
 	r.countGaps(s)
 	return nil
 }
 
 func (r *Reconciler) observePod(ctx context.Context, s *pass.Run) error {
-	// The names of Pods go by the attempt, which the journal may know alone.
-	s.Run.Status.Attempts = runpolicy.AttemptsOf(&s.Run.Status, s.Progress, s.Now)
 	name, known := sandbox.CurrentPodName(s.Run), s.Run.Status.Sandbox
 	pods, err := r.podsOf(ctx, s.Run)
 	if err != nil {

@@ -17,10 +17,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
-// showAttempt shows how far the current attempt got. The first one is there from the first pass on.
+// showAttempt shows how far the current attempt got.
 func showAttempt(s *pass.Run) {
 	st, p := &s.Run.Status, s.Progress
-	st.Attempts = runpolicy.AttemptsOf(st, p, s.Now)
 	if a := st.LatestAttempt(); a.CompletionTime == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}

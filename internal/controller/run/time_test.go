@@ -105,7 +105,7 @@ func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 			run.Status.Attempts = []v1alpha1.AttemptStatus{attempt}
 			s := pass.NewRun(run, clock.now)
 			r.countGaps(s)
-			r.decideFrom(s)
+			s.Decision = runpolicy.Decide(r.observation(s), s.Now)
 			if goOn, err := r.conclude(t.Context(), s); err != nil || !goOn || pass.IsFinished(s.Run) {
 				t.Fatalf("%s, %s: goes on is %t, %v", deadline, name, goOn, err)
 			}
