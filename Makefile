@@ -52,14 +52,14 @@ test: ## Everything: generated code, lint, unit, API-server, end-to-end, securit
 check: ## For every day: unit tests and lint of the packages that changed since BASE, and everything that is generated.
 	@hack/check.sh
 
-# These tests measure what the worst input costs, or try very many inputs of code that starts no goroutine.
-WITHOUT_RACE = Worst.*|BashAgrees.*|DecideInAnyOrder|File|ParseManifestOfHostileText|PutAndFiles|RunsComeToAnEnd|UntarIsBounded|Windows
+# These tests measure what the worst input costs, or try very many inputs of code whose goroutines other tests of the package start too.
+WITHOUT_RACE = Worst.*|AnyInterleaving|ArtifactsThatAreNoSkills|BashAgrees.*|ConversationsOnlyGrow|DecideInAnyOrder|File|LongScripts|PackLimits|ParseManifestOfHostileText|PutAndFiles|RunsComeToAnEnd|UnpackBomb|UntarIsBounded|Windows
 
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector but for those of WITHOUT_RACE. The linter vets their code.
 	# The packages that take longest begin first, or one processor waits for them in the end.
 	CGO_ENABLED=1 go test -race -vet=off -skip '^Test($(WITHOUT_RACE))$$' -timeout 20m ./internal/toolserver ./internal/toolserver/program ./cmd/toolserver $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
-	go test -vet=off -run '^Test($(WITHOUT_RACE))$$' -timeout 10m $$(grep -rlE --include='*_test.go' '^func Test($(WITHOUT_RACE))\(' cmd internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
+	go test -vet=off -run '^Test($(WITHOUT_RACE))$$' -timeout 10m $$(grep -rlE --include='*_test.go' '^func Test($(WITHOUT_RACE))\(' cmd internal test | xargs -n1 dirname | sort -u | sed 's|^|./|')
 	go vet -tags e2e,faults,security,figures,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
 	go test -C hack/layout ./...
 	CGO_ENABLED=1 go test -C api -race ./...
@@ -68,8 +68,8 @@ test-unit: ## Unit tests, with the race detector but for those of WITHOUT_RACE. 
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
-	# Most of the processor time goes to the API server, whose heap is small: it collects garbage less often.
-	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" GOGC=400 CGO_ENABLED=1 go test -race -timeout 40m ./test/api/...
+	# Most of the processor time goes to the API server, whose heap is small: it collects garbage less often. And half of a test's time is waiting.
+	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" GOGC=400 CGO_ENABLED=1 go test -race -parallel 4 -timeout 40m ./test/api/...
 
 .PHONY: test-skew
 test-skew: ## The last release beside this one: engines, clients and tool servers of both, in the middle of a run.
