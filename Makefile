@@ -115,6 +115,10 @@ figures: ## Measure the figures of docs/performance.md.
 figures-egress: ## Measure the egress proxy against tinyproxy and squid (Debian packages, installed if they are missing).
 	@hack/bench-egress.sh
 
+.PHONY: bench
+bench: ## Measure runs on the development cluster beside plain Pods. Fails if a figure misses its bound, or a ratio is worse than in BENCH_COMPARE=FILE.
+	@hack/bench.sh
+
 .PHONY: figures-tools
 figures-tools: ## Measure tool calls and Oneshot runs on the development cluster.
 	@hack/bench-tools.sh

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command runs measures runs on a cluster where the operator is installed, beside plain Pods and plain creates of the same round.
+//
+//	go run ./test/bench/runs -image IMAGE [-namespace N] [-rounds N] [-json FILE] [-compare FILE] [-machine TEXT]
+//
+// KUBECONFIG names the cluster. The namespace must have the model server with the scripts of this folder: see hack/bench.sh. The program
+// exits with 1 if a figure misses its bound or is worse than the one of the compared file beyond noise.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// errMissed is returned if the figures were measured and one of them is not as it must be.
+var errMissed = errors.New("a figure misses its bound")
+
+type options struct {
+	namespace, image    string
+	rounds              int
+	jsonFile, compareTo string
+	machine             string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	opts, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, opts, os.Stdout)
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called.
+	}
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("runs", flag.ContinueOnError)
+	flags.StringVar(&o.namespace, "namespace", "motorcortex-bench", "namespace with the model server")
+	flags.StringVar(&o.image, "image", "", "image of the plain Pods: the sandbox's")
+	flags.IntVar(&o.rounds, "rounds", 15, "how often everything is measured")
+	flags.StringVar(&o.jsonFile, "json", "", "file to write the figures to as well")
+	flags.StringVar(&o.compareTo, "compare", "", "file with earlier figures; ratios that are worse beyond noise are an error")
+	flags.StringVar(&o.machine, "machine", "", "text about the machine, for the file")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if o.image == "" || o.rounds < 1 {
+		return o, errors.New("-image must name an image, and -rounds must be 1 or more")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options, out io.Writer) error {
+	var before *Report
+	if o.compareTo != "" {
+		// It is read first: it may be the file that is written, and a wrong name must not cost a measurement.
+		var err error
+		if before, err = readReport(o.compareTo); err != nil {
+			return err
+		}
+	}
+	b, err := connect(o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	all, err := b.measure(ctx, o.rounds, out)
+	if err != nil {
+		return err
+	}
+	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Machine: o.machine, Rounds: o.rounds, Figures: figuresOf(all), Path: pathOf(all)}
+	fmt.Fprint(out, report.table())
+	if o.jsonFile != "" {
+		if err := report.write(o.jsonFile); err != nil {
+			return err
+		}
+	}
+	missed := report.missed()
+	if before != nil {
+		missed = append(missed, report.worseThan(before)...)
+	}
+	for _, m := range missed {
+		fmt.Fprintln(out, m)
+	}
+	if len(missed) > 0 {
+		return errMissed
+	}
+	return nil
+}
+
+func connect(o options) (*bench, error) {
+	ctrl.SetLogger(logr.Discard())
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	// The measuring client never waits for itself.
+	config.QPS = -1
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return &bench{client: c, namespace: o.namespace, image: o.image, seen: newSeen(), prefix: fmt.Sprintf("b%d", time.Now().Unix())}, nil
+}
