@@ -84,6 +84,8 @@ type Hello struct {
 	// Used reports whether this process has started a call, or the program of an MCP server. If it has not, nothing hostile has run since it
 	// started. Its report about the sandbox's isolation can then be trusted, and a proof to a former process may not hold any more.
 	Used bool `json:"used"`
+	// Probed describes the last probes that this process has answered, nil if something was reached in the last one, or there was none.
+	Probed *Probed `json:"probed,omitempty"`
 	// Egress reports whether this process has any EgressRequest. A restarted server has none.
 	Egress bool `json:"egress"`
 	// MCP reports whether this process has any MCPRequest.
@@ -236,76 +238,6 @@ type File struct {
 	Size int64  `json:"size"`
 	// SHA256 is "" as long as parts of it are missing.
 	SHA256 string `json:"sha256"`
-}
-
-// MaxProbeTargets is the most targets of a probe. Tool servers of the first release accept as many.
-const MaxProbeTargets = 64
-
-// ProbeRequest asks the tool server to try connections that must not succeed.
-type ProbeRequest struct {
-	// Targets are 1 to MaxProbeTargets.
-	Targets []ProbeTarget `json:"targets"`
-	// TimeoutMs bounds each try, 1 to 5000.
-	TimeoutMs int32 `json:"timeoutMs"`
-}
-
-// ProbeTarget is one address to try.
-type ProbeTarget struct {
-	// Name is for people, "API server".
-	Name string `json:"name"`
-	// Network is "tcp" or "udp". Use an address with a known listener: an established
-	// tcp connection counts, or a datagram that comes back to the DNS query that is sent to a udp target. A refusal
-	// counts as blocked, because many firewalls refuse in the host's name.
-	Network string `json:"network"`
-	// Address is host:port with an IP address.
-	Address string `json:"address"`
-}
-
-// ProbeResponse has one result per target, in the order of the request.
-type ProbeResponse struct {
-	Results []ProbeResult `json:"results"`
-	// Nearby are the server's additional tries: addresses that it found on the sandbox's own network, by the addresses of the link,
-	// broadcast and multicast.
-	Nearby []NearbyResult `json:"nearby,omitempty"`
-	// Confinement describes how programs are confined. A server that does not send it has no filter of system calls.
-	Confinement *Confinement `json:"confinement,omitempty"`
-}
-
-// Families of addresses.
-const (
-	FamilyIPv4 = "IPv4"
-	FamilyIPv6 = "IPv6"
-)
-
-// NearbyResult is one try of an address that the server found by itself.
-type NearbyResult struct {
-	// Family is FamilyIPv4 or FamilyIPv6.
-	Family string `json:"family"`
-	ProbeResult
-}
-
-// Confinement describes how the kernel confines programs of the sandbox.
-type Confinement struct {
-	// Families are those in which programs can open sockets. The kernel refuses all others.
-	Families []string `json:"families"`
-	// Denied are the families of the sandbox's addresses in which programs can open no sockets.
-	Denied []string `json:"denied,omitempty"`
-	// Listening are addresses of denied families at which the sandbox can still be reached.
-	Listening []string `json:"listening,omitempty"`
-	// Refused is why no program can be started, "" if one can.
-	Refused string `json:"refused,omitempty"`
-	// Landlock reports whether Landlock bars programs from the server's files and from sending it signals.
-	Landlock bool `json:"landlock"`
-	// ProcessLimit reports whether a limit of the number of processes can be seen.
-	ProcessLimit bool `json:"processLimit"`
-}
-
-// ProbeResult reports whether a target could be reached.
-type ProbeResult struct {
-	Name    string `json:"name"`
-	Reached bool   `json:"reached"`
-	// Detail is the error of the try, for people.
-	Detail string `json:"detail,omitempty"`
 }
 
 // Error is the body of an HTTP answer other than 200.

@@ -32,7 +32,7 @@ const (
 
 func (s *Server) hello(*request.Request) (any, error) {
 	return toolapi.Hello{
-		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.Ran(), Egress: s.egress.IsSet(), MCP: s.mcp.IsSet(),
+		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.Ran(), Probed: s.probed(), Egress: s.egress.IsSet(), MCP: s.mcp.IsSet(),
 		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(), Environment: s.environment(),
 	}, nil
 }

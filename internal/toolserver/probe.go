@@ -54,6 +54,7 @@ func (s *Server) probe(r *request.Request) (any, error) {
 			return nil, request.Bad("target %d must have the network tcp or udp and an address of the form IP:port", i)
 		}
 	}
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	results := make([]toolapi.ProbeResult, len(req.Targets))
@@ -66,7 +67,47 @@ func (s *Server) probe(r *request.Request) (any, error) {
 		all.Go(func() { around = lookAround(ctx) })
 	}
 	all.Wait()
-	return toolapi.ProbeResponse{Results: results, Nearby: around, Confinement: s.confinement()}, nil
+	if err := r.Context().Err(); err != nil {
+		return nil, err // Tries that were cut off show nothing.
+	}
+	resp := toolapi.ProbeResponse{Results: results, Nearby: around, Confinement: s.confinement()}
+	s.countProbe(len(resp.Open()) == 0, began, time.Now())
+	return resp, nil
+}
+
+// blockedProbes are probes in a row that reached nothing.
+type blockedProbes struct {
+	tries               int32
+	firstEnd, lastBegan time.Time
+}
+
+// maxBlocked is where counting ends: more would say no more.
+const maxBlocked = 100
+
+// countProbe notes a probe. A manager that takes the run over learns from it that the isolation was proved to this process.
+func (s *Server) countProbe(blocked bool, began, ended time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &s.blocked
+	switch {
+	case !blocked:
+		*b = blockedProbes{}
+		return
+	case b.tries == 0:
+		b.firstEnd = ended
+	}
+	b.tries, b.lastBegan = min(b.tries+1, maxBlocked), began
+}
+
+// probed returns what a manager is told about the probes, nil if something was reached in the last one.
+func (s *Server) probed() *toolapi.Probed {
+	s.mu.Lock()
+	b := s.blocked
+	s.mu.Unlock()
+	if b.tries == 0 {
+		return nil
+	}
+	return &toolapi.Probed{Tries: b.tries, OverMs: max(0, b.lastBegan.Sub(b.firstEnd).Milliseconds()), Confinement: s.confinement()}
 }
 
 // maxNearby bounds the report of the neighbourhood. Reached addresses come first.

@@ -5,13 +5,20 @@
 package toolserver
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 func TestProbe(t *testing.T) {
@@ -146,5 +153,95 @@ func TestProbeIPv6(t *testing.T) {
 		if r.Reached != want[i] {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// A manager that takes a run over must know whether the isolation was proved to this process.
+func TestProbesAreCounted(t *testing.T) {
+	s := newSandbox(t)
+	open, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	closed := toolapi.ProbeTarget{Name: "closed", Network: "tcp", Address: "127.0.0.1:1"}
+	reached := toolapi.ProbeTarget{Name: "open", Network: "tcp", Address: open.Addr().String()}
+	tries := func() int32 {
+		t.Helper()
+		h, err := s.client(1).Hello(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Probed == nil {
+			return 0
+		}
+		if h.Probed.Confinement == nil || h.Probed.OverMs < 0 {
+			t.Errorf("%+v", h.Probed)
+		}
+		return h.Probed.Tries
+	}
+	if n := tries(); n != 0 {
+		t.Errorf("before the first probe it is %d", n)
+	}
+	for i, tt := range []struct {
+		target toolapi.ProbeTarget
+		want   int32
+	}{{closed, 1}, {closed, 2}, {reached, 0}, {closed, 1}} {
+		if _, err := s.client(1).Probe(testContext(t), toolapi.ProbeRequest{TimeoutMs: 3000, Targets: []toolapi.ProbeTarget{tt.target}}); err != nil {
+			t.Fatal(err)
+		}
+		if n := tries(); n != tt.want {
+			t.Errorf("after probe %d it is %d, want %d", i, n, tt.want)
+		}
+	}
+	// A probe that is cut off has reached nothing, and shows nothing.
+	outcome := make(chan error, 1)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		_, err := s.server.probe(&request.Request{Request: r.WithContext(ctx), Control: http.NewResponseController(w)}) //nolint:contextcheck // It is in the request.
+		outcome <- err
+	}))
+	defer h.Close()
+	body, err := json.Marshal(toolapi.ProbeRequest{TimeoutMs: 3000, Targets: []toolapi.ProbeTarget{reached}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(h.URL, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if err := <-outcome; !errors.Is(err, context.Canceled) {
+		t.Errorf("a probe that was cut off: %v", err)
+	}
+	if n := tries(); n != 1 {
+		t.Errorf("after a probe that was cut off it is %d", n)
+	}
+}
+
+func TestBlockedProbes(t *testing.T) {
+	t.Parallel()
+	s, at := &Server{}, func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
+	for i, tt := range []struct {
+		blocked      bool
+		began, ended int
+		want         blockedProbes
+	}{
+		{true, 0, 100, blockedProbes{1, at(100), at(0)}},
+		{true, 100, 200, blockedProbes{2, at(100), at(100)}},
+		{true, 250, 300, blockedProbes{3, at(100), at(250)}},
+		{false, 300, 301, blockedProbes{}},
+		{true, 350, 351, blockedProbes{1, at(351), at(350)}},
+	} {
+		if s.countProbe(tt.blocked, at(tt.began), at(tt.ended)); s.blocked != tt.want {
+			t.Errorf("after %d: %+v", i, s.blocked)
+		}
+	}
+	for range 2 * maxBlocked {
+		s.countProbe(true, at(400), at(500))
+	}
+	if s.blocked.tries != maxBlocked {
+		t.Errorf("it grows to %d", s.blocked.tries)
 	}
 }

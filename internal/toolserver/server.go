@@ -160,6 +160,8 @@ type Server struct {
 	// address is the Pod's own, and listening where this server is.
 	address   netip.Addr
 	listening string
+	// blocked are the probes in a row that reached nothing.
+	blocked blockedProbes
 }
 
 // New opens the workspace and the state folder, reads the ledger and makes the server's key if there is none yet.

@@ -72,6 +72,54 @@ func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
 	}
 }
 
+// A tool server that has run nothing since its isolation was proved is not proved again after an answer. One that was started again is.
+func TestEngineProvesAnUnusedSandboxOnce(t *testing.T) {
+	for name, restart := range map[string]bool{"the same tool server": false, "started again": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{answers: []chat.Answer{
+				says("", call("ask_user", `{"question":"Which colour?"}`)), says("", call("bash", `{"command":"true"}`)), says("done"),
+			}})
+			probes := r.countProbes()
+			r.startEngine("worker-1", nil)
+			pending := r.pending()
+			before := probes()
+			if before == 0 {
+				t.Fatal("the sandbox was not probed")
+			}
+			if restart {
+				r.killSandbox()
+				r.restartSandbox()
+			}
+			respond(r.ctx, t, r.run, pending.ID, "blue")
+			steps := r.ended(2)
+			if again := probes() > before; again != restart {
+				t.Errorf("probed again: %t", again)
+			}
+			if sb := steps[1].Spec.Sandbox; sb == nil || sb.IsolationTries < 3 {
+				t.Errorf("the second step names the sandbox %+v", sb)
+			}
+		})
+	}
+}
+
+// countProbes adds an address that never answers to those that are probed, and returns how often it was tried.
+func (r *engineRig) countProbes() func() int32 {
+	r.t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	must(r.t, err)
+	r.t.Cleanup(func() { _ = conn.Close() })
+	var count atomic.Int32
+	go func() {
+		for buf := make([]byte, 512); ; count.Add(1) {
+			if _, _, err := conn.ReadFrom(buf); err != nil {
+				return
+			}
+		}
+	}()
+	r.forbidden = append(r.forbidden, toolapi.ProbeTarget{Name: "silent", Network: "udp", Address: conn.LocalAddr().String()})
+	return count.Load
+}
+
 func TestEngineLeavesOtherRunsAlone(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}})
 	r.giveTo("worker-2", 1)

@@ -243,13 +243,17 @@ func (s *Box) Ready(ctx context.Context) error {
 			return s.Env.Classify(ctx, err)
 		}
 	}
-	if fresh || !hello.Used || s.IsolationLost {
+	switch {
+	case fresh || s.IsolationLost || !hello.Used && !isProved(hello.Probed):
 		// A restarted tool server can be in a new network, whose policies its node has to enforce first.
 		proof, err := s.proveIsolation(ctx)
 		if err != nil {
 			return err
 		}
 		proof.record(&box, s.Env.Run)
+	case !hello.Used:
+		// The journal may have the proof to a former process, which was confined in another way.
+		recordConfinement(&box, *hello.Probed.Confinement)
 	}
 	if fresh {
 		if err := s.Skill.Put(ctx, s.Env, s.Client); err != nil {

@@ -70,7 +70,7 @@ func (s *Box) proveIsolation(ctx context.Context) (proof, error) {
 		if err := confined(resp.Confinement); err != nil {
 			return proof{}, err
 		}
-		open := reached(resp)
+		open := resp.Open()
 		if len(open) > 0 && round.Sub(start) > s.config.IsolationTimeout {
 			return s.unproved(open, proof{began: start, after: round.Sub(start), confinement: *resp.Confinement})
 		}
@@ -126,16 +126,27 @@ const (
 // record writes the proof into the steps' entry of the sandbox.
 func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
 	box.IsolationTries, box.IsolationMilliseconds, box.Open = p.tries, p.after.Milliseconds(), p.open
-	box.Families, box.DeniedFamilies = familiesOf(p.confinement.Families), familiesOf(p.confinement.Denied)
-	box.Unconfined = nil
-	if !p.confinement.Landlock {
-		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutLandlock)
-	}
-	if !p.confinement.ProcessLimit {
-		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
-	}
+	recordConfinement(box, p.confinement)
 	// It counts in whole seconds, and is always later than the loss that this loop was started with. See runpolicy.ProvedAt.
 	box.ProofTime = new(runpolicy.ProvedAt(run, p.began))
+}
+
+// recordConfinement writes how programs are confined into the steps' entry of the sandbox.
+func recordConfinement(box *v1alpha1.StepSandbox, c toolapi.Confinement) {
+	box.Families, box.DeniedFamilies = familiesOf(c.Families), familiesOf(c.Denied)
+	box.Unconfined = nil
+	if !c.Landlock {
+		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutLandlock)
+	}
+	if !c.ProcessLimit {
+		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
+	}
+}
+
+// isProved reports whether the isolation was proved to the tool server that speaks, as proveIsolation does it. It is believed as long as it is not
+// used: nothing hostile has run in it.
+func isProved(p *toolapi.Probed) bool {
+	return p != nil && p.Tries >= confirmations && p.OverMs >= confirmedFor.Milliseconds() && p.Confinement != nil && p.Confinement.Refused == ""
 }
 
 // familiesOf returns the names that the API knows.
@@ -147,28 +158,6 @@ func familiesOf(names []string) []v1alpha1.AddressFamily {
 		}
 	}
 	return families
-}
-
-// reached returns the forbidden addresses that were reached. Nearby addresses count if programs have sockets of their family. Otherwise the kernel
-// blocks them and there may be no policy, as for the link-local IPv6 addresses of Pods in an IPv4 cluster.
-func reached(resp toolapi.ProbeResponse) []string {
-	var open []string
-	for _, r := range resp.Results {
-		if r.Reached {
-			open = append(open, r.Name)
-		}
-	}
-	for _, r := range resp.Nearby {
-		if r.Reached && (resp.Confinement == nil || !slices.Contains(resp.Confinement.Denied, r.Family)) {
-			open = append(open, r.Name)
-		}
-	}
-	if resp.Confinement != nil {
-		for _, address := range resp.Confinement.Listening {
-			open = append(open, "from outside its own tool server at "+address)
-		}
-	}
-	return open
 }
 
 // confined returns a failure for a sandbox whose programs the kernel does not confine. Another try would have the same result.

@@ -46,32 +46,29 @@ func TestConfirmationTakesTriesAndTime(t *testing.T) {
 	}
 }
 
-func TestReachedNearby(t *testing.T) {
+// A tool server that is not used counts as proved under the conditions of the proof.
+func TestIsProved(t *testing.T) {
 	t.Parallel()
-	four := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}, Denied: []string{toolapi.FamilyIPv6}}
-	six := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv6}}
-	listening := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}, Listening: []string{"[::]:8443"}}
-	near := func(family string, reached bool) toolapi.ProbeResponse {
-		return toolapi.ProbeResponse{Nearby: []toolapi.NearbyResult{{Family: family, ProbeResult: toolapi.ProbeResult{Name: "x", Reached: reached}}}}
-	}
-	with := func(r toolapi.ProbeResponse, c *toolapi.Confinement) toolapi.ProbeResponse {
-		r.Confinement = c
-		return r
-	}
+	c := &toolapi.Confinement{}
 	for name, tt := range map[string]struct {
-		resp toolapi.ProbeResponse
-		want []string
+		p    *toolapi.Probed
+		want bool
 	}{
-		"by the link, and the kernel is the wall": {with(near(toolapi.FamilyIPv6, true), four), nil},
-		"by the link, and programs have sockets":  {with(near(toolapi.FamilyIPv6, true), six), []string{"x"}},
-		"by the link, and nothing is known":       {near(toolapi.FamilyIPv6, true), []string{"x"}},
-		"by a broadcast":                          {with(near(toolapi.FamilyIPv4, true), four), []string{"x"}},
-		"blocked":                                 {with(near(toolapi.FamilyIPv4, false), four), nil},
-		"from outside":                            {toolapi.ProbeResponse{Confinement: listening}, []string{"from outside its own tool server at [::]:8443"}},
+		"an older tool server": {nil, false},
+		"proved":               {&toolapi.Probed{Tries: 3, OverMs: 100, Confinement: c}, true},
+		"a try is missing":     {&toolapi.Probed{Tries: 2, OverMs: 100, Confinement: c}, false},
+		"cut off too early":    {&toolapi.Probed{Tries: 3, OverMs: 99, Confinement: c}, false},
+		"no report":            {&toolapi.Probed{Tries: 3, OverMs: 100}, false},
+		"no program may start": {&toolapi.Probed{Tries: 3, OverMs: 100, Confinement: &toolapi.Confinement{Refused: "no"}}, false},
 	} {
-		if got := reached(tt.resp); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		if got := isProved(tt.p); got != tt.want {
+			t.Errorf("%s: %t", name, got)
 		}
+	}
+	box := v1alpha1.StepSandbox{Unconfined: []v1alpha1.MissingWall{v1alpha1.WithoutLandlock}, IsolationTries: 4}
+	recordConfinement(&box, toolapi.Confinement{Landlock: true, Families: []string{toolapi.FamilyIPv4}})
+	if len(box.Unconfined) != 1 || box.Unconfined[0] != v1alpha1.WithoutProcessLimit || len(box.Families) != 1 || box.IsolationTries != 4 {
+		t.Errorf("recorded %+v", box)
 	}
 }
 
