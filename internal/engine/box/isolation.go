@@ -27,7 +27,7 @@ const (
 	confirmedFor  = 100 * time.Millisecond
 	// probeTimeout bounds each try. An address that answers does so within a few milliseconds.
 	probeTimeout = 100 * time.Millisecond
-	// probePause lies between two tries.
+	// probePause lies between the beginnings of two tries, or more if a try takes longer.
 	probePause = 50 * time.Millisecond
 )
 
@@ -78,7 +78,7 @@ func (s *Box) proveIsolation(ctx context.Context) (proof, error) {
 			return proof{tries: c.tries, after: c.first.Sub(start), began: start, confinement: *resp.Confinement}, nil
 		}
 		select {
-		case <-time.After(probePause):
+		case <-time.After(probePause - s.Env.Now().Sub(round)):
 		case <-ctx.Done():
 			return proof{}, ctx.Err()
 		}
