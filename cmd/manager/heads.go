@@ -109,7 +109,7 @@ func configMapHead(o any) (any, error) {
 	return m, nil
 }
 
-// policyHead retains the owner of a cached NetworkPolicy. Code that needs the rest reads the policy itself.
+// policyHead retains the owner of a cached NetworkPolicy, and which version it is. Code that needs the rest reads the policy itself.
 func policyHead(o any) (any, error) {
 	p, ok := o.(*networkingv1.NetworkPolicy)
 	if !ok {

@@ -7,12 +7,14 @@ package isolation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -25,7 +27,7 @@ import (
 // Policies maintains the NetworkPolicies of sandboxes, and records when one of them was not as it must be.
 type Policies struct {
 	client.Client
-	// Live reads past the cache: no sandbox may be made on an old answer.
+	// Live reads past the cache, which has the metadata of policies and not their rules: no sandbox may be made on an old answer.
 	Live client.Reader
 	// Sandbox is the configuration of sandboxes.
 	Sandbox sandbox.Config
@@ -51,8 +53,17 @@ func (p *Policies) ForgetGone(key client.ObjectKey) { p.State.memories.ForgetGon
 type memory struct {
 	// identities are the policies' identities by their names, as they were found or made last.
 	identities map[string]string
+	// stood are the versions of the policies as they were seen or made, and were as they must be, by their names.
+	stood map[string]version
 	// changed is true if one of them was found changed or deleted and no status shows that yet.
 	changed bool
+}
+
+// version is a policy as the API server has it, and what it had to be.
+type version struct {
+	uid             types.UID
+	resourceVersion string
+	domains         []v1alpha1.Domain
 }
 
 // refusal describes the status of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that becomes False, the
@@ -88,8 +99,26 @@ func (p *Policies) ensure(
 			return false, refused.block(s, refused.change, want.Name, err)
 		}
 	}
-	p.State.memories.Of(s.Run).build(want.Name, identity(have))
+	st := p.State.memories.Of(s.Run)
+	st.build(want.Name, identity(have))
+	if stands {
+		// The answer to a write is not looked at: a webhook may have changed what was written.
+		st.stand(want.Name, version{have.UID, have.ResourceVersion, s.Domains})
+	}
 	return true, nil
+}
+
+// stands reports whether a policy of a run with a sandbox is the one that was seen last, and was as it must be then. It trusts the cache: the watch
+// that fills it triggers a pass when the policy is changed or deleted. Without it each pass of each run would read its policies past the cache.
+func (p *Policies) stands(ctx context.Context, s *pass.Run, name string) bool {
+	st := p.State.memories.Of(s.Run)
+	seen, ok := st.stood[name]
+	if !ok || st.changed || !s.HasSandbox() || !slices.Equal(seen.domains, s.Domains) {
+		return false
+	}
+	policy := &networkingv1.NetworkPolicy{}
+	err := p.Get(ctx, client.ObjectKey{Namespace: s.Run.Namespace, Name: name}, policy)
+	return err == nil && policy.UID == seen.uid && policy.ResourceVersion == seen.resourceVersion
 }
 
 // block blocks the run if the API server refused the policy, and returns any other error.
@@ -139,6 +168,14 @@ func (st *memory) build(policy, made string) {
 		st.identities = map[string]string{}
 	}
 	st.identities[policy] = made
+}
+
+// stand records that a policy is as it must be.
+func (st *memory) stand(policy string, v version) {
+	if st.stood == nil {
+		st.stood = map[string]version{}
+	}
+	st.stood[policy] = v
 }
 
 // noteChange records that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that. The next pass

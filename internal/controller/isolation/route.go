@@ -26,6 +26,9 @@ func (p *Policies) Route(ctx context.Context, s *pass.Run) (bool, error) {
 		return true, p.CloseRoute(ctx, s.Run)
 	}
 	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, p.Sandbox)
+	if p.stands(ctx, s, want.Name) {
+		return true, nil
+	}
 	have, err := p.get(ctx, want.Name, want.Namespace)
 	if err != nil {
 		return false, err
@@ -63,7 +66,9 @@ func (p *Policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPol
 // this run.
 func (p *Policies) CloseRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
 	name := sandbox.EgressPolicyName(run)
-	delete(p.State.memories.Of(run).identities, name)
+	st := p.State.memories.Of(run)
+	delete(st.identities, name)
+	delete(st.stood, name)
 	policy := &networkingv1.NetworkPolicy{}
 	err := p.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, policy)
 	if apierrors.IsNotFound(err) {
