@@ -31,22 +31,24 @@ type facts struct {
 	asksPerson bool
 	// writesFiles: a call can write a file of the model's own wording.
 	writesFiles bool
+	// inSandbox: a call acts in the sandbox alone. It asks for nothing outside of it, and ends no run.
+	inSandbox bool
 	// origin is where its results may have come from, if the sandbox has or had a way out, or was given a file that came from the web. An
 	// output can be that of any program, a file can be a download, and edit and patch quote the file, above all where they do not fit.
 	origin origin
 }
 
 var tools = map[string]facts{
-	ToolBash:            {effects: true, reachesOut: true, writesFiles: true, origin: quotesAll},
-	ToolCode:            {effects: true, reachesOut: true, origin: quotesAll},
-	ToolRead:            {onlyReads: true, repeatable: true, origin: quotesResult},
-	ToolWrite:           {effects: true, writesFiles: true},
-	ToolEdit:            {effects: true, writesFiles: true, origin: quotesAll},
-	ToolPatch:           {effects: true, writesFiles: true, origin: quotesAll},
-	ToolList:            {onlyReads: true, repeatable: true, origin: quotesResult},
-	ToolGlob:            {onlyReads: true, repeatable: true, origin: quotesResult},
-	ToolGrep:            {onlyReads: true, repeatable: true, origin: quotesResult},
-	ToolFetch:           {effects: true, reachesOut: true, origin: web},
+	ToolBash:            {inSandbox: true, effects: true, reachesOut: true, writesFiles: true, origin: quotesAll},
+	ToolCode:            {inSandbox: true, effects: true, reachesOut: true, origin: quotesAll},
+	ToolRead:            {inSandbox: true, onlyReads: true, repeatable: true, origin: quotesResult},
+	ToolWrite:           {inSandbox: true, effects: true, writesFiles: true},
+	ToolEdit:            {inSandbox: true, effects: true, writesFiles: true, origin: quotesAll},
+	ToolPatch:           {inSandbox: true, effects: true, writesFiles: true, origin: quotesAll},
+	ToolList:            {inSandbox: true, onlyReads: true, repeatable: true, origin: quotesResult},
+	ToolGlob:            {inSandbox: true, onlyReads: true, repeatable: true, origin: quotesResult},
+	ToolGrep:            {inSandbox: true, onlyReads: true, repeatable: true, origin: quotesResult},
+	ToolFetch:           {inSandbox: true, effects: true, reachesOut: true, origin: web},
 	ToolSearchWeb:       {repeatable: true, origin: web},
 	ToolSaveArtifact:    {repeatable: true},
 	ToolAskUser:         {asksPerson: true},
@@ -62,7 +64,7 @@ var tools = map[string]facts{
 // factsOf returns the facts of a tool. A tool of an MCP server may do anything; a name that is no tool does nothing.
 func factsOf(tool string) facts {
 	if IsMCPTool(tool) {
-		return facts{effects: true, reachesOut: true, origin: web}
+		return facts{inSandbox: true, effects: true, reachesOut: true, origin: web}
 	}
 	return tools[tool]
 }
@@ -72,6 +74,9 @@ func OnlyReads(tool string) bool { return factsOf(tool).onlyReads }
 
 // Repeatable reports whether a call of the tool can be made again without harm when its end was not seen.
 func Repeatable(tool string) bool { return factsOf(tool).repeatable }
+
+// WorksInSandbox reports whether a call of the tool acts in the sandbox alone: it asks for nothing outside of it, and ends no run.
+func WorksInSandbox(tool string) bool { return factsOf(tool).inSandbox }
 
 // HasEffects reports whether a call of the tool may have done something that another attempt must know of if its end was not seen.
 func HasEffects(tool string) bool { return factsOf(tool).effects }

@@ -51,6 +51,7 @@ func TestFacts(t *testing.T) {
 		"reaches out":      {ReachesOut, []string{"bash", "code", "fetch", "install", mcp, "oneshot", "oneshot_network"}},
 		"waits for person": {WaitsForPerson, []string{"ask_user", "request_approval", "request_domain"}},
 		"writes files":     {WritesFiles, []string{"bash", "edit", "patch", "write"}},
+		"works in sandbox": {WorksInSandbox, []string{"bash", "code", "edit", "fetch", "glob", "grep", "list", mcp, "patch", "read", "write"}},
 		"always web":       {AlwaysWeb, []string{"fetch", "install", mcp, "oneshot_network", "search_web"}},
 		"an error of it carries web": {func(tool string) bool { return CarriesWeb(tool, false) }, []string{
 			"bash", "code", "edit", "fetch", "install", mcp, "oneshot_network", "patch", "search_web",

@@ -145,7 +145,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.
 		Named("motorrun").
 		For(&v1alpha1.MotorRun{}).
-		Owns(&v1alpha1.MotorStep{}).
+		Watches(&v1alpha1.MotorStep{}, r.stepEvents()).
 		Owns(&corev1.Pod{}).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(pass.HasEnded())).

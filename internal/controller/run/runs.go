@@ -5,15 +5,24 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // allRuns maps a MotorCortex to the runs of its namespace: it sets how long finished runs are retained, too.
@@ -91,4 +100,64 @@ func (r *Reconciler) chosenAmong(
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 	}
 	return requests
+}
+
+// progressPause is the longest time after which the status shows a step that decides nothing. Without it each step would cost two passes and two
+// writes of the run, which the next step waits for on a busy API server.
+const progressPause = time.Second
+
+type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// stepEvents requests a pass for the run of a step: at once if the step can decide something, and else within progressPause.
+func (r *Reconciler) stepEvents() handler.EventHandler {
+	at := func(ctx context.Context, o client.Object, q requests) {
+		owner := metav1.GetControllerOfNoCopy(o)
+		step, ok := o.(*v1alpha1.MotorStep)
+		if owner == nil || owner.Kind != "MotorRun" || !ok {
+			return
+		}
+		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name}}
+		run := &v1alpha1.MotorRun{}
+		if onlyShows(step) && r.Get(ctx, request.NamespacedName, run, client.UnsafeDisableDeepCopy) == nil && goesItsWay(run) {
+			q.AddAfter(request, progressPause)
+			return
+		}
+		q.Add(request)
+	}
+	atOnce := func(o client.Object, q requests) {
+		if owner := metav1.GetControllerOfNoCopy(o); owner != nil && owner.Kind == "MotorRun" {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name}})
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q requests) { at(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requests) {
+			if metav1.GetControllerOfNoCopy(e.ObjectNew) == nil {
+				atOnce(e.ObjectOld, q) // The step was taken from its run.
+				return
+			}
+			at(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) { atOnce(e.Object, q) },
+	}
+}
+
+// onlyShows reports whether a step shows how far the run got, and nothing that its controller decides about: no end, no ask, no call with an unknown
+// outcome, and only calls that act in the sandbox. The first step of an attempt is not of this kind, because people wait for it.
+func onlyShows(s *v1alpha1.MotorStep) bool {
+	spec, st := &s.Spec, &s.Status
+	return spec.Type == v1alpha1.StepTurn && spec.Index > 1 && !spec.Final &&
+		st.Closed == nil && st.Skills == nil && len(st.Asks) == 0 && len(st.Unknown) == 0 &&
+		(st.Phase == "" || st.Phase == v1alpha1.StepInFlight || st.Phase == v1alpha1.StepSettled) &&
+		len(spec.ToolCalls) > 0 && !slices.ContainsFunc(spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return !toolapi.WorksInSandbox(c.Tool) })
+}
+
+// goesItsWay reports whether nothing about the run is being decided, so that it makes no difference when its controller learns of a step. A domain
+// that is open for one call must be closed after it, and the runs beside one that is carried on alone wait for its first step. A step also shows that a
+// model answers again, and that a sandbox is closed again.
+func goesItsWay(run *v1alpha1.MotorRun) bool {
+	return !run.Spec.Suspend && !run.Spec.Cancel && run.Status.Ending == nil && len(run.Status.PendingInputs) == 0 && !runpolicy.IsAlone(&run.Status) &&
+		!apimeta.IsStatusConditionFalse(run.Status.Conditions, v1alpha1.ConditionModelAvailable) &&
+		!apimeta.IsStatusConditionFalse(run.Status.Conditions, v1alpha1.ConditionIsolationVerified) &&
+		!slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool { return r.Decision == v1alpha1.DecisionAllowOnce })
 }
