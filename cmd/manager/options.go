@@ -83,7 +83,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
 	fs.BoolVar(&o.ciliumPolicies, "cilium-fqdn-policies", false, "write a CiliumNetworkPolicy for each run with domains, as a second wall around the egress proxy; see config/cilium")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "the only namespaces whose runs are carried out, separated by commas; unset, all")
-	fs.IntVar(&o.maxLoops, "max-loops", 32, "runs that are carried on at the same time, those that wait for a person not counted")
+	fs.IntVar(&o.maxLoops, "max-loops", 32, "runs that are carried on at the same time, those that wait for a person not counted; a quarter of them is for the first run of each namespace")
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
 }
 

@@ -50,7 +50,8 @@ type Config struct {
 	LeaseDuration time.Duration
 	// Sandbox is the configuration of sandboxes.
 	Sandbox box.Config
-	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
+	// MaxLoops is how many loops run at the same time; more wait for their turn. A quarter of them is for the first run of each namespace. 0 means
+	// no bound.
 	MaxLoops int
 	// Fault is called at each FaultPoint. It is nil but in tests.
 	Fault attempt.Fault
@@ -266,7 +267,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 		}
 	}
 	looks := run.Status.Ending != nil
-	if !e.held() || e.isFull(looks) {
+	if !e.held() || e.isFull(run.Namespace, looks) {
 		e.enqueue(run)
 		return ctrl.Result{}
 	}

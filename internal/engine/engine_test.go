@@ -160,50 +160,60 @@ func hang(ctx context.Context) error {
 func TestNamespacesShareTheLoops(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t, 4, io.Discard, hang)
-	runs := map[bool]int{}
 	running := func(run *v1alpha1.MotorRun) bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		l := e.loops[client.ObjectKeyFromObject(run)]
 		return l != nil && l.running
 	}
-	for i := range 6 {
+	runs := 0
+	for i := range 5 {
 		run := testRun("a", fmt.Sprint(i))
-		e.ensure(run)
-		runs[running(run)]++
-	}
-	if runs[true] != 4 {
-		t.Fatalf("%d loops of one namespace run while nobody else waits", runs[true])
-	}
-	other := testRun("b", "0")
-	e.ensure(other)
-	if running(other) {
-		t.Fatal("more loops run than may")
-	}
-	// One of them ends. The waiting runs are reconciled in their order, and the first two are of the same namespace.
-	ended := client.ObjectKey{Namespace: "a", Name: "0"}
-	e.stop(ended)
-	for _, want := range []struct {
-		run  *v1alpha1.MotorRun
-		runs bool
-	}{{testRun("a", "4"), false}, {testRun("a", "5"), false}, {other, true}} {
-		got := (<-e.ended).Object
-		if got.UID != want.run.UID {
-			t.Fatalf("%s is looked at, want %s", got.UID, want.run.UID)
-		}
-		if res := e.ensure(got); running(got) != want.runs || (res.RequeueAfter > 0) == want.runs {
-			t.Errorf("%s runs: %t, looked at again after %s", got.UID, running(got), res.RequeueAfter)
+		if e.ensure(run); running(run) {
+			runs++
 		}
 	}
+	if runs != 3 {
+		t.Fatalf("%d loops of one namespace run", runs)
+	}
+	// A namespace without a loop does not wait for the calls and models of one that came first.
+	if first := testRun("b", "0"); e.ensure(first).RequeueAfter > 0 || !running(first) {
+		t.Fatal("the first run of another namespace waits")
+	}
+	for _, run := range []*v1alpha1.MotorRun{testRun("b", "1"), testRun("c", "0")} {
+		if e.ensure(run); running(run) {
+			t.Fatalf("%s runs: more loops than may", run.UID)
+		}
+	}
+	// lookAt ends a loop. The waiting runs are reconciled in their order.
+	lookAt := func(end string, want ...string) {
+		t.Helper()
+		e.stop(client.ObjectKey{Namespace: end[:1], Name: end[1:]})
+		for i := range len(want) / 2 {
+			got := (<-e.ended).Object
+			if string(got.UID) != want[2*i] {
+				t.Fatalf("%s is looked at, want %s", got.UID, want[2*i])
+			}
+			res := e.ensure(got)
+			if how := fmt.Sprint(running(got), " ", res.RequeueAfter > 0); how != want[2*i+1] {
+				t.Errorf("%s runs and is looked at again: %s, want %s", got.UID, how, want[2*i+1])
+			}
+		}
+	}
+	// Three loops are left, and the fourth is for a namespace without one.
+	lookAt("a0", "a3", "false false", "a4", "false false", "b1", "false false", "c0", "true false")
+	// The next one that ends makes room for no second loop, as long as all four run or are for others.
+	lookAt("a1", "a3", "false false", "a4", "false false", "b1", "false false")
+	lookAt("c0", "a3", "true false", "a4", "false false", "b1", "false false")
+	// A namespace that has its half gets no more while others wait.
+	lookAt("b0", "a4", "false true", "b1", "true false")
 	// No other run waits any more: the next end frees a slot for any.
-	e.stop(client.ObjectKey{Namespace: "a", Name: "1"})
-	next := (<-e.ended).Object
-	if e.ensure(next); next.Name != "4" || !running(next) {
-		t.Errorf("%s runs: %t", next.UID, running(next))
-	}
+	lookAt("a2", "a4", "true false")
 	// A waiting run that is deleted frees no slot.
-	e.stop(client.ObjectKey{Namespace: "a", Name: "5"})
-	if len(e.queue) != 0 {
+	last := testRun("a", "5")
+	e.ensure(last)
+	e.stop(client.ObjectKeyFromObject(last))
+	if len(e.queue) != 0 || running(last) {
 		t.Errorf("%d still wait", len(e.queue))
 	}
 }

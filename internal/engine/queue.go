@@ -27,15 +27,23 @@ func sameName(run *v1alpha1.MotorRun, key types.NamespacedName) bool {
 	return client.ObjectKeyFromObject(run) == key
 }
 
-// isFull reports whether all slots of loops, or all slots of last looks, are in use. Last looks have as many slots of their own. Otherwise a
-// run that has ended would lose its files while it waits for the loops of others.
-func (e *Engine) isFull(looks bool) bool {
-	taken := e.running
+// isFull reports whether all slots that the run may have are in use: those of loops, or those of last looks. Last looks have as many slots of their
+// own. Otherwise a run that has ended would lose its files while it waits for the loops of others.
+//
+// A quarter of the loops is for the first run of each namespace. Loops last as long as their calls and models take, so without it a namespace that
+// came first, with many runs, would keep the first step of all others waiting.
+func (e *Engine) isFull(namespace string, looks bool) bool {
 	if looks {
-		taken = e.looking
+		return e.noPlace(e.looking)
 	}
-	return e.noPlace(taken)
+	if e.loopsOf(namespace) > 0 {
+		return e.noPlace(e.running + e.reserved())
+	}
+	return e.noPlace(e.running)
 }
+
+// reserved is how many loops are for the first run of each namespace.
+func (e *Engine) reserved() int { return e.Config.MaxLoops / 4 }
 
 // noPlace reports whether taken is the maximum number of slots, of either kind.
 func (e *Engine) noPlace(taken int) bool { return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops }
@@ -49,20 +57,25 @@ func (e *Engine) count(looks bool, n int) {
 	}
 }
 
-// crowds reports whether the namespace has its half of all loops while runs of others wait. The endpoint of one namespace
+// crowds reports whether the namespace has its half of the loops that are not reserved while runs of others wait. The endpoint of one namespace
 // can hang, and must not block the runs of all others.
 func (e *Engine) crowds(namespace string) bool {
 	if e.Config.MaxLoops <= 0 || !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return r.Namespace != namespace }) {
 		return false
 	}
+	// Rounded up, so that two namespaces that both have their half leave no slot unused.
+	return e.loopsOf(namespace) >= (e.Config.MaxLoops-e.reserved()+1)/2
+}
+
+// loopsOf returns how many loops of a namespace run, last looks not counted.
+func (e *Engine) loopsOf(namespace string) int {
 	has := 0
 	for key, l := range e.loops {
 		if key.Namespace == namespace && l.running && !l.looks {
 			has++
 		}
 	}
-	// Rounded up, so that two namespaces that both have their half leave no slot unused.
-	return has >= (e.Config.MaxLoops+1)/2
+	return has
 }
 
 // notify triggers Reconcile for runs, in this order. Runs that waited for a slot and find none retain their position.
