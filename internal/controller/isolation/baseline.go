@@ -31,7 +31,7 @@ func (p *Policies) Baseline(ctx context.Context, s *pass.Run) (bool, error) {
 		return false, nil
 	}
 	// The engine relies on the condition: a run does nothing more while its namespace is open.
-	return p.ensure(ctx, s, have, want, same && objects.HasLabels(have, want.Labels), refusal{
+	return p.ensure(ctx, s, have, want, same && objects.HasLabels(have, want.Labels) && have.Labels[v1alpha1.LabelRun] == "", refusal{
 		v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, "without which there is no sandbox", "restore",
 	})
 }

@@ -89,6 +89,10 @@ func (p *Policies) ensure(
 	case !stands:
 		have.Spec = want.Spec
 		have.Labels = labels.Merge(have.Labels, want.Labels)
+		if want.Labels[v1alpha1.LabelRun] == "" {
+			// With it the changes of the policy would be shown to that run alone.
+			delete(have.Labels, v1alpha1.LabelRun)
+		}
 		if want.OwnerReferences != nil {
 			have.OwnerReferences = want.OwnerReferences
 		}

@@ -161,6 +161,21 @@ func TestPoliciesThatAreWrittenAreReadAfterwards(t *testing.T) {
 	}
 }
 
+// A label of one run on the policy of all would show its changes to that run alone.
+func TestBaselineHasNoLabelOfARun(t *testing.T) {
+	r := newRig(t)
+	r.settled()
+	p := r.policy(sandbox.BaselineName)
+	p.Labels[v1alpha1.LabelRun] = "x"
+	if err := r.c.Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	r.pass()
+	if p := r.policy(sandbox.BaselineName); p.Labels[v1alpha1.LabelRun] != "" || p.Labels[v1alpha1.LabelComponent] == "" {
+		t.Errorf("the labels are %v", p.Labels)
+	}
+}
+
 // What decides about the policies may change without them.
 func TestPoliciesAreReadForWhatIsNew(t *testing.T) {
 	r := newRig(t)

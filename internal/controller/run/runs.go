@@ -22,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -47,9 +48,10 @@ func (r *Reconciler) unfinishedRuns(ctx context.Context, o client.Object) []reco
 	})
 }
 
-// closedRuns maps a NetworkPolicy to the runs whose sandboxes it closes, or opens: one of a run's own to that run.
+// closedRuns maps a NetworkPolicy to the runs whose sandboxes it closes, or opens: one of a run's own to that run. The baseline is that of all runs
+// of its namespace, with any label.
 func (r *Reconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
-	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
+	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" && o.GetName() != sandbox.BaselineName {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
 	}
 	return r.unfinishedRuns(ctx, o)

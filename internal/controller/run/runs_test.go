@@ -3,9 +3,11 @@
 package run
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,7 +16,42 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
+
+// The baseline closes all sandboxes of its namespace. With the label of a run that somebody gave it, its deletion would be shown to that run alone.
+func TestClosedRuns(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	var objects []client.Object
+	for _, name := range []string{"a", "b"} {
+		objects = append(objects, &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}})
+	}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()}
+	for name, tt := range map[string]struct {
+		policy, label string
+		want          []string
+	}{
+		"the baseline":               {sandbox.BaselineName, "", []string{"a", "b"}},
+		"the baseline with a label":  {sandbox.BaselineName, "x", []string{"a", "b"}},
+		"the policy of a run":        {"a-egress", "a", []string{"a"}},
+		"another one of the manager": {"more", "", []string{"a", "b"}},
+	} {
+		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: tt.policy}}
+		if tt.label != "" {
+			policy.Labels = map[string]string{v1alpha1.LabelRun: tt.label}
+		}
+		var got []string
+		for _, request := range r.closedRuns(t.Context(), policy) {
+			got = append(got, request.Name)
+		}
+		if slices.Sort(got); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
 
 // noted is a queue that notes what it gets.
 type noted struct {
