@@ -39,7 +39,6 @@ func timeless(value string) string {
 }
 
 func TestEngineRunsCode(t *testing.T) {
-	t.Parallel()
 	endless := "const end = Date.now() + 60_000; while (Date.now() < end) {}"
 	tests := map[string]struct {
 		code v1alpha1.Code
@@ -84,7 +83,7 @@ func TestEngineRunsCode(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{}, oneshot(tt.code.Language, tt.code.Source, tt.code.TimeoutMilliseconds))
+			r := newLoneEngineRig(t, &stubModel{}, oneshot(tt.code.Language, tt.code.Source, tt.code.TimeoutMilliseconds))
 			r.startEngine("worker-1", nil)
 			p, step := r.came()
 			if tt.value != "" && timeless(p.Value) != tt.value || !strings.Contains(p.Value, tt.says) {
@@ -110,10 +109,9 @@ func TestEngineRunsCode(t *testing.T) {
 
 // Wherever the holder of the run is killed, the next one gives the result of the first, or runs the code.
 func TestEngineKilledWhileItRunsCode(t *testing.T) {
-	t.Parallel()
 	for _, point := range []attempt.FaultPoint{attempt.BeforeIntent, attempt.AfterIntent, attempt.AfterDispatch, attempt.AfterResult, attempt.AfterSettle} {
 		t.Run(string(point), func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{}, oneshot("python", "import time\ntime.sleep(0.2)\n6 * 7", 0))
+			r := newLoneEngineRig(t, &stubModel{}, oneshot("python", "import time\ntime.sleep(0.2)\n6 * 7", 0))
 			r.await(r.startDoomed("worker-1", point, 1))
 			r.giveTo("worker-2", 2)
 			r.startEngine("worker-2", nil)

@@ -112,6 +112,12 @@ func (c countedReads) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.MotorRun)) *engineRig {
 	t.Helper()
 	t.Parallel()
+	return newLoneEngineRig(t, model, change...)
+}
+
+// newLoneEngineRig is for tests whose programs have 5 s at most: a busy machine takes as long to start them.
+func newLoneEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.MotorRun)) *engineRig {
+	t.Helper()
 	// Where nothing was built before, this takes minutes, which are not the test's.
 	_, err := toolserverBinary()
 	must(t, err)
