@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -155,7 +155,7 @@ func (l *Log) notes(index int32) []string {
 				continue
 			}
 			c := s.Spec.ToolCalls[j]
-			notes = append(notes, motorloop.ProgramNote(turn.Call{ID: c.ID, Arguments: c.Arguments}, text.CutBytes(p.Reason, toolapi.MaxStopReason)))
+			notes = append(notes, conversation.ProgramNote(turn.Call{ID: c.ID, Arguments: c.Arguments}, text.CutBytes(p.Reason, toolapi.MaxStopReason)))
 		}
 	}
 	return notes

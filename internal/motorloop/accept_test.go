@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
@@ -297,7 +298,7 @@ func TestNotesOfChecksAreTold(t *testing.T) {
 	t.Parallel()
 	finishing := &turn.Turn{Index: 1, Calls: []turn.Call{{ID: "a1-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
 	checking := &turn.Turn{Index: 2, Checks: true, Calls: []turn.Call{{ID: "a1-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
-	msgs := Transcript(config.Config{Task: "t"}, []*turn.Turn{finishing, checking})
+	msgs := conversation.Transcript(config.Config{Task: "t"}, []*turn.Turn{finishing, checking})
 	if last := msgs[len(msgs)-1]; !strings.HasSuffix(last.Content, "[background: lost]") || finishing.Notes != nil || !finishing.Results[0].OK {
 		t.Errorf("the model is told %q", last.Content)
 	}

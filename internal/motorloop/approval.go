@@ -4,9 +4,7 @@ package motorloop
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -19,10 +17,8 @@ const (
 	deniedText     = "The person said no to this call, and nothing of it was done. Go on without it, and do not bring it about in another way."
 	expiredText    = "The person said nothing in time. Go on without it, and say in your result what is left to do."
 	notAgainText   = "No, do not make it again."
-	// approveRun is the API's decision that approves the call and further ones like it.
-	approveRun  = "ApproveRun"
-	saysLead    = "\nThe person says: "
-	noRetryText = "The end of this call is unknown, and no person approved in time that it is made again. It may have done all of its work, a part, " +
+	saysLead       = "\nThe person says: "
+	noRetryText    = "The end of this call is unknown, and no person approved in time that it is made again. It may have done all of its work, a part, " +
 		"or nothing. Look at what it changed, and go on without making it again."
 )
 
@@ -45,33 +41,6 @@ func (r *run) leave(ctx context.Context, t *turn.Turn, c *turn.Call, execution s
 		return nil, nil, nil
 	}
 	return notApproved(a, execution != c.ID, outputShare(t)), nil, nil
-}
-
-// approvalNote reports that a person approved the call, and their comment. The result is the call's own and cannot carry it.
-func approvalNote(t *turn.Turn, i int) string {
-	c := t.Calls[i]
-	if c.Tool == toolapi.ToolRequestApproval || i >= len(t.Results) || t.Results[i] == nil {
-		return ""
-	}
-	var note strings.Builder
-	for _, a := range t.Asks {
-		switch {
-		case a.Kind != turn.AskApproval || a.CallID != c.ID || a.Outcome != turn.AskApproved:
-		case a.Reason != "":
-			fmt.Fprintf(&note, "\n[the person approved this call%s, and says: %s]", further(a), a.Reason)
-		default:
-			fmt.Fprintf(&note, "\n[the person approved this call%s]", further(a))
-		}
-	}
-	return note.String()
-}
-
-// further returns the scope of an approval beyond its call.
-func further(a turn.Ask) string {
-	if a.Decision == approveRun {
-		return " and further ones like it"
-	}
-	return ""
 }
 
 // notApproved is the result of a call that is not made. A call that was made before, and whose end was not seen, may have had its effect

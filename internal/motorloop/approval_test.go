@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -51,32 +52,8 @@ func TestApprovedCallsAreTold(t *testing.T) {
 	p.said["a1-s1-c0"] = "Approve"
 	w.mustWait(t, nil, "")
 	const told = "\n[the person approved this call]"
-	if msgs := Transcript(w.loop.Config, w.journal.load()[:1]); !strings.Contains(msgs[len(msgs)-1].Content, told) {
+	if msgs := conversation.Transcript(w.loop.Config, w.journal.load()[:1]); !strings.Contains(msgs[len(msgs)-1].Content, told) {
 		t.Errorf("told %q", msgs[len(msgs)-1].Content)
-	}
-}
-
-// The approval of a call is noted beside its own result, once for each execution that was approved.
-func TestApprovalIsNotedBesideItsCall(t *testing.T) {
-	t.Parallel()
-	made := &toolapi.Result{OK: true}
-	step := &turn.Turn{
-		Calls: []turn.Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolBash}, {ID: "c2", Tool: toolapi.ToolBash}, {ID: "c3", Tool: toolapi.ToolBash}},
-		Asks: []turn.Ask{
-			{Kind: turn.AskApproval, CallID: "c0", Execution: "c0", Outcome: turn.AskApproved, Decision: approveRun},
-			{Kind: turn.AskUnknown, CallID: "c0", Execution: "c0", Outcome: turn.AskAnswered, Decision: decisionRetry},
-			{Kind: turn.AskApproval, CallID: "c0", Execution: "c0-r1", Outcome: turn.AskApproved, Reason: "once more"},
-			{Kind: turn.AskApproval, CallID: "c2", Execution: "c2", Outcome: turn.AskDenied, Reason: "no"},
-			{Kind: turn.AskApproval, CallID: "c3", Execution: "c3", Outcome: turn.AskApproved},
-		},
-		Results: []*toolapi.Result{made, made, {ErrorCode: toolapi.CodeApprovalDenied}, nil},
-	}
-	for i, want := range []string{
-		"\n[the person approved this call and further ones like it]\n[the person approved this call, and says: once more]", "", "", "",
-	} {
-		if got := approvalNote(step, i); got != want {
-			t.Errorf("call %d: %q, want %q", i, got, want)
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -43,7 +44,7 @@ func TestAReplyIsThePersons(t *testing.T) {
 	if res := turns[0].Results[0]; !res.OK || res.Provenance != toolapi.ProvenanceUser || res.Output != "The person replied: blue" {
 		t.Errorf("the reply is %+v", res)
 	}
-	msgs := Transcript(w.loop.Config, turns[:1])
+	msgs := conversation.Transcript(w.loop.Config, turns[:1])
 	// The model sees the remaining limits after a person let it wait.
 	const left = "\n[left: 19 of 20 answers]"
 	if last := msgs[len(msgs)-1]; last.Content != "The person replied: blue"+left {
@@ -79,7 +80,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 			if res.ErrorCode != tt.code || res.Provenance != tt.from || turns[0].Asks[0].Reason != "it is\nFriday" {
 				t.Errorf("the result is %+v, recorded %+v", res, turns[0].Asks)
 			}
-			msgs := Transcript(w.loop.Config, turns[:1])
+			msgs := conversation.Transcript(w.loop.Config, turns[:1])
 			if last := msgs[len(msgs)-1].Content; !strings.HasSuffix(last, tt.told+"\n[left: 19 of 20 answers]") || strings.Count(last, "Friday") != 1 ||
 				strings.Count(last, "said no") > 1 {
 				t.Errorf("told %q", last)

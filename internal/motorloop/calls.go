@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolalias"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -278,4 +279,17 @@ func (r *run) checkArguments(t *turn.Turn, c *turn.Call) error {
 		return err
 	}
 	return notAsked
+}
+
+// noteLeft records the remaining limits when all calls of a turn have results, together with the last of the results.
+func (r *run) noteLeft(t *turn.Turn) {
+	if !r.unrecorded || !t.Settled() || t.Left != (turn.Left{}) {
+		return
+	}
+	if !r.cfg.Deadline.IsZero() {
+		t.Left.Time = max(r.cfg.Deadline.Sub(r.now()), time.Second).Truncate(time.Second)
+	}
+	if r.cfg.MaxTokens > 0 {
+		t.Left.Tokens = max(r.cfg.MaxTokens-verdict.UsedTokens(r.cfg, r.turns), 1)
+	}
 }

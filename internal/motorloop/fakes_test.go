@@ -16,9 +16,11 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/chatlog"
 )
 
 // fault lets a test break any operation of the world: it is asked before and after each effect.
@@ -45,11 +47,16 @@ const (
 )
 
 func kindOfRequest(r chat.Request) string {
-	if last := r.Messages[len(r.Messages)-1]; last.Role == chat.RoleUser && strings.Contains(last.Content, summaryAsk[:60]) {
+	if last := r.Messages[len(r.Messages)-1]; last.Role == chat.RoleUser && strings.Contains(last.Content, "Write the summary that takes the place of its older part") {
 		return forSummary
 	}
-	if kind, ok := map[string]string{summaryPrompt: forSummary, partialPrompt: forPartial, hintPrompt: forHint}[r.Messages[0].Content]; ok {
-		return kind
+	for kind, known := range map[string]chat.Request{
+		forSummary: conversation.RecordedSummaryRequest(config.Config{}, nil, 0), forPartial: conversation.PartialRequest(config.Config{}, nil),
+		forHint: conversation.HintRequest(config.Config{}, nil, &outcome.Failure{}),
+	} {
+		if r.Messages[0].Content == known.Messages[0].Content {
+			return kind
+		}
 	}
 	return forStep
 }
@@ -71,7 +78,7 @@ func (m *fakeModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, 
 	m.calls++
 	m.asked[kind]++
 	m.seen = append(m.seen, r)
-	checkConversation(m.t, r.Messages)
+	chatlog.Check(m.t, r.Messages)
 	if (len(r.Tools) == 0) != (kind != forStep) && kind != forSummary {
 		m.t.Fatalf("a request for a %s with %d tools", kind, len(r.Tools))
 	}
@@ -116,40 +123,6 @@ func answersIn(msgs []chat.Message) int {
 		}
 	}
 	return n
-}
-
-// checkConversation fails if an endpoint would refuse the messages: every call has its tool message, at once, in
-// order, under an id of its own, and user and assistant take turns.
-func checkConversation(t *testing.T, msgs []chat.Message) {
-	t.Helper()
-	if len(msgs) < 2 || msgs[0].Role != chat.RoleSystem || msgs[1].Role != chat.RoleUser {
-		t.Fatalf("the conversation begins with %v", msgs)
-	}
-	ids := map[string]bool{}
-	for i := 2; i < len(msgs); {
-		m := msgs[i]
-		i++
-		if m.Role == chat.RoleTool {
-			t.Fatalf("message %d: a result without a call: %+v", i-1, m)
-		}
-		if m.Role == msgs[i-2].Role {
-			t.Fatalf("messages %d and %d are both of the %s", i-2, i-1, m.Role)
-		}
-		if m.Content == "" && len(m.Calls) == 0 {
-			t.Fatalf("message %d is empty", i-1)
-		}
-		for _, c := range m.Calls {
-			var args map[string]any
-			if ids[c.ModelID] || c.ModelID == "" || c.Tool == "" || json.Unmarshal([]byte(c.Arguments), &args) != nil {
-				t.Fatalf("call %+v: no id, an id used twice, no tool or no JSON object", c)
-			}
-			ids[c.ModelID] = true
-			if i >= len(msgs) || msgs[i].Role != chat.RoleTool || msgs[i].ToolCallID != c.ModelID || msgs[i].Content == "" {
-				t.Fatalf("call %+v has no result after it", c)
-			}
-			i++
-		}
-	}
 }
 
 // fakeSandbox has a ledger like the tool server's: an id runs once, and its result is returned again. It is one loop's view

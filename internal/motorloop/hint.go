@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -36,14 +37,14 @@ func (r *run) conclude(ctx context.Context, out outcome.Outcome) (outcome.Outcom
 		out.Partial = text.Cut(text.Printable(verdict.LastClaim(r.turns)), verdict.MaxPartial, verdict.MaxPartial, "…")
 	}
 	if out.Failure.Reason == outcome.ReasonMaxIterations {
-		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)
+		said, err := r.askAside(ctx, &out, "partial result", r.model, conversation.PartialRequest(r.cfg, r.turns), partialTimeout)
 		if err != nil {
 			return outcome.Outcome{}, err
 		}
 		out.Partial = text.Cut(text.Printable(said), verdict.MaxPartial, verdict.MaxPartial, "…")
 	}
 	if r.hintModel != nil && out.Failure.Category != outcome.ModelFailure {
-		said, err := r.askAside(ctx, &out, "hint", r.hintModel, hintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
+		said, err := r.askAside(ctx, &out, "hint", r.hintModel, conversation.HintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
 		if err != nil {
 			return outcome.Outcome{}, err
 		}

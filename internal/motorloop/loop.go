@@ -11,6 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
@@ -193,7 +194,7 @@ func (r *run) next(ctx context.Context) (*turn.Turn, error) {
 	if err := r.meet(ctx); err != nil {
 		return nil, err
 	}
-	if through := summaryDue(r.cfg, r.turns); through > 0 {
+	if through := conversation.SummaryDue(r.cfg, r.turns); through > 0 {
 		return r.summarize(ctx, through)
 	}
 	return r.ask(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -393,7 +394,7 @@ func TestWarningsAreShown(t *testing.T) {
 		three = append(three, &turn.Turn{Index: i + 1, Calls: []turn.Call{bash("a")}, Results: []*toolapi.Result{{OK: true, Output: "x"}}})
 	}
 	for tool, want := range map[string]bool{toolapi.ToolBash: true, toolapi.ToolRead: false} {
-		msgs := Transcript(config.Config{Tools: []string{tool}}, three)
+		msgs := conversation.Transcript(config.Config{Tools: []string{tool}}, three)
 		if last := msgs[len(msgs)-1].Content; !strings.HasPrefix(last, "x\n[warning: ") || strings.Contains(last, "example bash with: until") != want {
 			t.Errorf("with %s the model sees %q", tool, last)
 		}

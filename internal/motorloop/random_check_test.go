@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -87,11 +88,11 @@ func (p *play) checkJournal() {
 // checkRequest checks that a turn answers the request that follows from the turns before it.
 func (p *play) checkRequest(before []*turn.Turn, step *turn.Turn) {
 	cfg := p.w.loop.Config
-	req := chat.Request{Messages: Transcript(cfg, before), Tools: cfg.Definitions(catalog.Builtin())}
+	req := chat.Request{Messages: conversation.Transcript(cfg, before), Tools: cfg.Definitions(catalog.Builtin())}
 	if step.IsSummary() {
-		req = summaryRequest(cfg, before, step.Through)
+		req = conversation.SummaryRequest(cfg, before, step.Through)
 	}
-	if chat.RequestDigest(req) != step.RequestDigest || step.Through != summaryDue(cfg, before) {
+	if chat.RequestDigest(req) != step.RequestDigest || step.Through != conversation.SummaryDue(cfg, before) {
 		p.t.Fatalf("turn %d was asked for with another conversation than the journal gives", step.Index)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -26,7 +27,7 @@ func TestSkillIsNeverCompacted(t *testing.T) {
 		turns = append(turns, step)
 	}
 	turns = append(turns, &turn.Turn{Index: 41, Through: 37, Content: "in short"})
-	msgs := Transcript(cfg, turns)
+	msgs := conversation.Transcript(cfg, turns)
 	if msgs[0].Role != chat.RoleSystem || msgs[0].Content != prompt.System(cfg) || !strings.Contains(msgs[0].Content, "Run `scripts/send.py`.") {
 		t.Errorf("%+v", msgs[0])
 	}

@@ -9,11 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"math/rand/v2"
+
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
+	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -218,19 +222,19 @@ func refusing(w *world, after, times int) (sizes *[]int64) {
 func TestARequestIsShortenedThreeTimes(t *testing.T) {
 	t.Parallel()
 	w := wideResults(t, config.Config{MaxIterations: 20}, 2, 8, 16<<10)
-	sizes := refusing(w, 2, maxShort)
+	sizes := refusing(w, 2, conversation.MaxLevel)
 	if out := mustRun(t, w, nil); out.Summary != "all done" {
 		t.Fatalf("got %+v after requests of %v tokens", out.Failure, *sizes)
 	}
-	if s := *sizes; len(s) != maxShort || s[0] <= s[1] || s[1] <= s[2] {
+	if s := *sizes; len(s) != conversation.MaxLevel || s[0] <= s[1] || s[1] <= s[2] {
 		t.Errorf("the requests had %v tokens", s)
 	}
 	var failed turn.Usage
 	for _, step := range w.journal.load() {
 		failed = failed.Add(step.Failed)
 	}
-	if failed.Total() != 7*maxShort {
-		t.Errorf("the refusals count %d tokens, want %d", failed.Total(), 7*maxShort)
+	if failed.Total() != 7*conversation.MaxLevel {
+		t.Errorf("the refusals count %d tokens, want %d", failed.Total(), 7*conversation.MaxLevel)
 	}
 }
 
@@ -265,7 +269,7 @@ func TestARefusedSummaryCounts(t *testing.T) {
 		if step.IsSummary() {
 			summaries++
 			tries += step.Failed.Total() / 7
-			if step.Failed.Total() == 0 || !strings.HasPrefix(step.Content, ownSummaryMark) && !strings.Contains(step.Content, "\n"+ownSummaryMark) {
+			if step.Failed.Total() == 0 || !strings.HasPrefix(step.Content, ownMark) && !strings.Contains(step.Content, "\n"+ownMark) {
 				t.Errorf("the summary is %+v", step)
 			}
 		}
@@ -273,5 +277,57 @@ func TestARefusedSummaryCounts(t *testing.T) {
 	// The conversation is refused, and then the record of it, until it is known that the conversation does not fit.
 	if summaries == 0 || tries <= summaries || tries > 2*summaries || used != 7*tries {
 		t.Errorf("%d tokens are counted for %d tries of %d summaries", used, tries, summaries)
+	}
+}
+
+// sentBytes is a request as an endpoint that caches prefixes reads it.
+func sentBytes(r chat.Request) string {
+	var b strings.Builder
+	b.WriteString(text.JSON(r.Tools))
+	for _, m := range r.Messages {
+		b.WriteString(text.JSON(m))
+	}
+	return b.String()
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// In a run of 40 turns the endpoint reads no more than a twentieth of the sent text again.
+func TestPromptsAreCacheable(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var script []chat.Answer
+	for i := range 40 {
+		a := says(fmt.Sprintf("Step %d: I look at the next part.", i+1))
+		switch i % 4 {
+		case 0:
+			a.Calls = []turn.Call{call("write", fmt.Sprintf(`{"path":"part-%d.txt","content":%q}`, i, strings.Repeat("line\n", 200)))}
+		case 1:
+			a.Calls = []turn.Call{read(fmt.Sprintf("part-%d.txt", i)), bash(fmt.Sprintf("grep -n x part-%d.txt", i))}
+		default:
+			a.Calls = []turn.Call{bash(fmt.Sprintf("python3 -m pytest -k part_%d", i))}
+		}
+		script = append(script, a)
+	}
+	w := newWorld(t, config.Config{MaxIterations: 50, Tools: []string{"bash", "read", "write", "edit", "patch", "grep", "glob", "list"}}, func(toolapi.Call) toolapi.Result {
+		return toolapi.Result{OK: true, Output: strings.Repeat("0123456789abcde\n", 10+rng.IntN(200)), Provenance: toolapi.ProvenanceInternal}
+	}, append(script, says("done"))...)
+	mustRun(t, w, nil)
+	all, cached, before := 0, 0, ""
+	for _, r := range w.model.seen {
+		now := sentBytes(r)
+		all, cached = all+len(now), cached+commonPrefix(before, now)
+		before = now
+	}
+	share := 100 * float64(cached) / float64(all)
+	t.Logf("%.1f %% of %d bytes in %d requests are a prefix of the request before", share, all, len(w.model.seen))
+	if share < 95 || len(w.model.seen) != 41 {
+		t.Errorf("%.1f %% of the bytes of %d requests are a prefix of the request before", share, len(w.model.seen))
 	}
 }

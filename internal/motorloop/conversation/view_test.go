@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package conversation
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/chatlog"
 )
 
 // promptBytes is a request as an endpoint that caches prefixes reads it.
@@ -26,48 +27,6 @@ func promptBytes(r chat.Request) string {
 		b.WriteString(text.JSON(m))
 	}
 	return b.String()
-}
-
-func commonPrefix(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// In a run of 40 turns the endpoint reads no more than a twentieth of the sent text again.
-func TestPromptsAreCacheable(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 2))
-	var script []chat.Answer
-	for i := range 40 {
-		a := says(fmt.Sprintf("Step %d: I look at the next part.", i+1))
-		switch i % 4 {
-		case 0:
-			a.Calls = []turn.Call{call("write", fmt.Sprintf(`{"path":"part-%d.txt","content":%q}`, i, strings.Repeat("line\n", 200)))}
-		case 1:
-			a.Calls = []turn.Call{read(fmt.Sprintf("part-%d.txt", i)), bash(fmt.Sprintf("grep -n x part-%d.txt", i))}
-		default:
-			a.Calls = []turn.Call{bash(fmt.Sprintf("python3 -m pytest -k part_%d", i))}
-		}
-		script = append(script, a)
-	}
-	w := newWorld(t, config.Config{MaxIterations: 50, Tools: []string{"bash", "read", "write", "edit", "patch", "grep", "glob", "list"}}, func(toolapi.Call) toolapi.Result {
-		return toolapi.Result{OK: true, Output: strings.Repeat("0123456789abcde\n", 10+rng.IntN(200)), Provenance: toolapi.ProvenanceInternal}
-	}, append(script, says("done"))...)
-	mustRun(t, w, nil)
-	all, cached, before := 0, 0, ""
-	for _, r := range w.model.seen {
-		now := promptBytes(r)
-		all, cached = all+len(now), cached+commonPrefix(before, now)
-		before = now
-	}
-	share := 100 * float64(cached) / float64(all)
-	t.Logf("%.1f %% of %d bytes in %d requests are a prefix of the request before", share, all, len(w.model.seen))
-	if share < 95 || len(w.model.seen) != 41 {
-		t.Errorf("%.1f %% of the bytes of %d requests are a prefix of the request before", share, len(w.model.seen))
-	}
 }
 
 // randomTurn is a turn of any form, with results that are sometimes large.
@@ -113,7 +72,7 @@ func TestConversationsOnlyGrow(t *testing.T) {
 		var sent, shortened int64
 		for i := range int32(turnsOfRun) {
 			req := chat.Request{Messages: Transcript(cfg, turns), Tools: cfg.Definitions(catalog.Builtin())}
-			checkConversation(t, req.Messages)
+			chatlog.Check(t, req.Messages)
 			if again := (chat.Request{Messages: Transcript(cfg, turns), Tools: req.Tools}); chat.RequestDigest(again) != chat.RequestDigest(req) {
 				t.Fatalf("seed %d: the same turns give other messages", seed)
 			}
@@ -128,7 +87,7 @@ func TestConversationsOnlyGrow(t *testing.T) {
 				}
 			}
 			before = req
-			through := summaryDue(cfg, turns)
+			through := SummaryDue(cfg, turns)
 			if through > 0 {
 				whole := wholeSummaryRequest(cfg, turns, 0)
 				if a, b := promptBytes(req), promptBytes(whole); !strings.HasPrefix(b, a) && req.Messages[len(req.Messages)-1].Role != chat.RoleUser {
@@ -233,37 +192,5 @@ func TestTheEndpointCounts(t *testing.T) {
 		if got := v.tokens(step, v.fixed); got != want+100 {
 			t.Errorf("counted %d: %d tokens, want %d", counted, got, want+100)
 		}
-	}
-}
-
-// Every shortened text names how the model can see it again.
-func TestShortenedTextsSayWhereTheRestIs(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("0123456789abcde\n", 200)
-	for name, tt := range map[string]struct {
-		call turn.Call
-		res  toolapi.Result
-		want string
-	}{
-		"kept":         {turn.Call{Tool: "bash"}, toolapi.Result{OK: true, KeptFile: ".motor/output/a"}, `[shortened: these are the first 496 of 3200 bytes. All of it is in the workspace file ".motor/output/a"]`},
-		"cut before":   {turn.Call{Tool: "bash"}, toolapi.Result{OK: true, OutputFile: ".motor/output/b"}, `All of it is in the workspace file ".motor/output/b"]`},
-		"read":         {turn.Call{Tool: "read", Arguments: `{"path":"ISSUE.md"}`}, toolapi.Result{OK: true}, `If you need the rest, read "ISSUE.md" again]`},
-		"list":         {turn.Call{Tool: "list", Arguments: `{}`}, toolapi.Result{OK: true}, "If you need the rest, make this call again]"},
-		"a search":     {turn.Call{Tool: "search_web"}, toolapi.Result{OK: true, Provenance: toolapi.ProvenanceWeb}, "make this call again]"},
-		"nowhere":      {turn.Call{Tool: "write"}, toolapi.Result{ErrorCode: "exit_1"}, "The rest is not kept]"},
-		"a person":     {turn.Call{Tool: "ask_user"}, toolapi.Result{OK: true, Provenance: toolapi.ProvenanceUser}, "abcde"},
-		"bad argument": {turn.Call{Tool: "read", Arguments: `{"path":7}`}, toolapi.Result{OK: true}, "make this call again]"},
-	} {
-		tt.res.Output = long
-		got := renderCut(tt.call, &tt.res, oldHead)
-		if !strings.HasSuffix(got, tt.want) || tt.res.Provenance != toolapi.ProvenanceUser && len(got) > 2*oldHead {
-			t.Errorf("%s: %q", name, got)
-		}
-		if mark := "[end untrusted data"; tt.res.Provenance == toolapi.ProvenanceWeb && strings.Index(got, mark) > strings.Index(got, "[shortened") {
-			t.Errorf("%s: what we say is marked as data from the web: %q", name, got)
-		}
-	}
-	if got := renderCut(turn.Call{Tool: "bash"}, &toolapi.Result{OK: true, Output: strings.Repeat("x", 900)}, 500); !strings.HasPrefix(got, strings.Repeat("x", 500)+"\n[shortened: these are the first 500 of 900 bytes.") {
-		t.Errorf("one long line: %q", got)
 	}
 }

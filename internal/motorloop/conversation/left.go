@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package conversation
 
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
-	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 )
 
 // The model sees its limits in numbers. The system prompt, which does not change, has all of them. A note after an answer has the remainder, as
@@ -42,16 +40,3 @@ func leftNote(cfg config.Config, t *turn.Turn, answer int32) string {
 
 // waitedFor reports whether a person was asked in the turn.
 func waitedFor(t *turn.Turn) bool { return len(t.Asks) > 0 }
-
-// noteLeft records the remaining limits when all calls of a turn have results, together with the last of the results.
-func (r *run) noteLeft(t *turn.Turn) {
-	if !r.unrecorded || !t.Settled() || t.Left != (turn.Left{}) {
-		return
-	}
-	if !r.cfg.Deadline.IsZero() {
-		t.Left.Time = max(r.cfg.Deadline.Sub(r.now()), time.Second).Truncate(time.Second)
-	}
-	if r.cfg.MaxTokens > 0 {
-		t.Left.Tokens = max(r.cfg.MaxTokens-verdict.UsedTokens(r.cfg, r.turns), 1)
-	}
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+// Package conversation has what the model is sent: the conversation as it follows from the recorded turns, and the requests beside it.
+package conversation
 
 import (
 	"cmp"

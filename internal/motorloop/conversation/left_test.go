@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package conversation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -16,10 +15,10 @@ func TestLeftNote(t *testing.T) {
 	t.Parallel()
 	ok := &toolapi.Result{OK: true}
 	plain := func(left turn.Left) *turn.Turn {
-		return &turn.Turn{Calls: []turn.Call{bash("a")}, Results: []*toolapi.Result{ok}, Left: left}
+		return &turn.Turn{Calls: []turn.Call{{Tool: toolapi.ToolBash}}, Results: []*toolapi.Result{ok}, Left: left}
 	}
 	asked := func(res *toolapi.Result, asks ...turn.Ask) *turn.Turn {
-		return &turn.Turn{Calls: []turn.Call{question("red?")}, Results: []*toolapi.Result{res}, Asks: asks, Left: turn.Left{Time: 50 * time.Minute}}
+		return &turn.Turn{Calls: []turn.Call{{Tool: toolapi.ToolAskUser}}, Results: []*toolapi.Result{res}, Asks: asks, Left: turn.Left{Time: 50 * time.Minute}}
 	}
 	cfg := config.Config{MaxIterations: 10, MaxTokens: 1000, TimeLimit: time.Hour}
 	for name, tt := range map[string]struct {
@@ -37,7 +36,7 @@ func TestLeftNote(t *testing.T) {
 		"a person replied":      {asked(ok, turn.Ask{Outcome: turn.AskAnswered}), 1, "[left: 9 of 10 answers, 50 minutes]"},
 		"a person denied":       {asked(&toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}, turn.Ask{Outcome: turn.AskDenied}), 1, "[left: 9 of 10 answers, 50 minutes]"},
 		"no person was asked":   {asked(&toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}), 1, ""},
-		"not settled":           {&turn.Turn{Calls: []turn.Call{bash("a")}, Results: []*toolapi.Result{nil}}, 8, ""},
+		"not settled":           {&turn.Turn{Calls: []turn.Call{{Tool: toolapi.ToolBash}}, Results: []*toolapi.Result{nil}}, 8, ""},
 		"an idle answer":        {&turn.Turn{}, 8, "[left: 2 of 10 answers]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,32 +48,5 @@ func TestLeftNote(t *testing.T) {
 	}
 	if got := leftNote(config.Config{}, plain(turn.Left{}), 1); got != "" {
 		t.Errorf("without limits: %q", got)
-	}
-}
-
-// A note about the remaining limits never changes, also if another loop continues at another time and knows other sums.
-func TestWhatIsLeftIsToldOnce(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	now := start
-	w := newWorld(t, config.Config{MaxIterations: 4, Deadline: start.Add(time.Hour), TimeLimit: time.Hour, MaxTokens: 100_000}, nil,
-		says("", bash("a")), says("", bash("b")), says("", bash("c")), says("done"))
-	w.loop.Now = func() time.Time { now = now.Add(10 * time.Minute); return now }
-	mustRun(t, w, nil)
-	turns := w.journal.load()
-	if left := turns[2].Left; left.Time <= 0 || left.Tokens <= 0 {
-		t.Fatalf("recorded: %+v", left)
-	}
-	cfg := w.loop.Config
-	told := Transcript(cfg, turns)
-	cfg.Deadline, cfg.UsedTokens = start.Add(9*time.Hour), 500
-	for i, m := range Transcript(cfg, turns) {
-		if m.Content != told[i].Content {
-			t.Errorf("message %d was %q and is %q", i, told[i].Content, m.Content)
-		}
-	}
-	last := told[len(told)-2].Content
-	if !strings.HasSuffix(last, "[your next answer is the last one: call finish in it, with what there is]") {
-		t.Errorf("before the last answer: %q", last)
 	}
 }

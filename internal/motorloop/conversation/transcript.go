@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package conversation
 
 import (
 	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"fmt"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
@@ -95,4 +97,34 @@ func replayableArguments(raw string) string {
 		return "{}"
 	}
 	return string(b)
+}
+
+// approveRun is the API's decision that approves a call and further ones like it.
+const approveRun = "ApproveRun"
+
+// approvalNote reports that a person approved the call, and their comment. The result is the call's own and cannot carry it.
+func approvalNote(t *turn.Turn, i int) string {
+	c := t.Calls[i]
+	if c.Tool == toolapi.ToolRequestApproval || i >= len(t.Results) || t.Results[i] == nil {
+		return ""
+	}
+	var note strings.Builder
+	for _, a := range t.Asks {
+		switch {
+		case a.Kind != turn.AskApproval || a.CallID != c.ID || a.Outcome != turn.AskApproved:
+		case a.Reason != "":
+			fmt.Fprintf(&note, "\n[the person approved this call%s, and says: %s]", further(a), a.Reason)
+		default:
+			fmt.Fprintf(&note, "\n[the person approved this call%s]", further(a))
+		}
+	}
+	return note.String()
+}
+
+// further returns the scope of an approval beyond its call.
+func further(a turn.Ask) string {
+	if a.Decision == approveRun {
+		return " and further ones like it"
+	}
+	return ""
 }

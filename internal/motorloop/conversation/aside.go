@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+package conversation
 
 import (
 	"cmp"
@@ -64,9 +64,9 @@ const (
 	maxRetold = 2000
 )
 
-// recordedSummaryRequest asks for a summary of the turns up to the one with index through: of the previous summary, and of the turns that
+// RecordedSummaryRequest asks for a summary of the turns up to the one with index through: of the previous summary, and of the turns that
 // it does not cover. It is for a conversation that does not fit.
-func recordedSummaryRequest(cfg config.Config, turns []*turn.Turn, through int32) chat.Request {
+func RecordedSummaryRequest(cfg config.Config, turns []*turn.Turn, through int32) chat.Request {
 	before := lastSummary(turns)
 	return aside(summaryPrompt,
 		section("The task", cfg.Task),
@@ -75,8 +75,8 @@ func recordedSummaryRequest(cfg config.Config, turns []*turn.Turn, through int32
 		"Write the summary now. It must hold what is still needed of the summary so far too.")
 }
 
-// partialRequest asks for a partial result.
-func partialRequest(cfg config.Config, turns []*turn.Turn) chat.Request {
+// PartialRequest asks for a partial result.
+func PartialRequest(cfg config.Config, turns []*turn.Turn) chat.Request {
 	before := lastSummary(turns)
 	return aside(partialPrompt,
 		section("The task", cfg.Task),
@@ -85,8 +85,8 @@ func partialRequest(cfg config.Config, turns []*turn.Turn) chat.Request {
 		"Write what there is to show now.")
 }
 
-// hintRequest asks for a hint at the cause of the failure.
-func hintRequest(cfg config.Config, turns []*turn.Turn, f *outcome.Failure) chat.Request {
+// HintRequest asks for a hint at the cause of the failure.
+func HintRequest(cfg config.Config, turns []*turn.Turn, f *outcome.Failure) chat.Request {
 	steps := verdict.Iterations(turns)
 	first, calls := len(steps), 0
 	for first > 0 && calls < hintTurns {
