@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -40,7 +41,7 @@ func (r *run) leave(ctx context.Context, t *turn.Turn, c *turn.Call, execution s
 	case a.Outcome == turn.AskApproved:
 		return nil, nil, nil
 	}
-	return notApproved(a, execution != c.ID, outputShare(t)), nil, nil
+	return notApproved(a, execution != c.ID, record.OutputShare(t)), nil, nil
 }
 
 // notApproved is the result of a call that is not made. A call that was made before, and whose end was not seen, may have had its effect
@@ -71,9 +72,9 @@ func (r *run) requestApproval(ctx context.Context, t *turn.Turn, c *turn.Call) (
 		return nil, &a, nil
 	case a.Outcome == turn.AskApproved:
 		res := &toolapi.Result{OK: true, Output: approvedText, Provenance: toolapi.ProvenanceInternal}
-		return result.WithReason(res, saysLead, a.Reason, outputShare(t)), nil, nil
+		return result.WithReason(res, saysLead, a.Reason, record.OutputShare(t)), nil, nil
 	}
-	return notApproved(a, false, outputShare(t)), nil, nil
+	return notApproved(a, false, record.OutputShare(t)), nil, nil
 }
 
 // forbidden returns the envelope of a call that the run may not make, nil if it may.
@@ -85,7 +86,7 @@ func (r *run) forbidden(t *turn.Turn, c *turn.Call) *toolapi.Result {
 	if res == nil {
 		return nil
 	}
-	return result.Clean(*res, outputShare(t))
+	return result.Clean(*res, record.OutputShare(t))
 }
 
 // alreadyDone returns the result of a call that is not made because of an earlier one, nil if it must be made.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -100,14 +101,14 @@ func (r *run) answered(t *turn.Turn, c *turn.Call, a turn.Ask) *toolapi.Result {
 	} else {
 		res.Output = howReplied(c, a.Answer)
 	}
-	res.Output = text.Cut(res.Output+strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), turn.OutputCutMark)
+	res.Output = text.Cut(res.Output+strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, record.OutputShare(t), turn.OutputCutMark)
 	return res
 }
 
 // decided returns the result of a request for a domain that a person decided about.
 func (r *run) decided(t *turn.Turn, c *turn.Call, a turn.Ask) *toolapi.Result {
-	res := result.Clean(*r.domains.Decided(c.Arguments, a.Decision), outputShare(t))
-	return result.WithReason(res, saysLead, a.Reason, outputShare(t))
+	res := result.Clean(*r.domains.Decided(c.Arguments, a.Decision), record.OutputShare(t))
+	return result.WithReason(res, saysLead, a.Reason, record.OutputShare(t))
 }
 
 // ParseQuestion returns the arguments of an ask_user call.

@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
@@ -181,7 +182,7 @@ func (r *run) request(t *turn.Turn, c *turn.Call, id string) toolapi.Call {
 		ID:             id,
 		Tool:           c.Tool,
 		Arguments:      json.RawMessage(catalog.ObjectOrEmpty(c.Arguments)),
-		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
+		MaxOutputBytes: int32(record.MaxOutput(t, c.Tool)),
 		IdempotencyKey: r.key(c),
 	}
 }
@@ -192,7 +193,7 @@ func (r *run) marked(t *turn.Turn, c *turn.Call, res toolapi.Result) *toolapi.Re
 		// The sandbox marks it too. But the sandbox must not decide that its own output can be trusted, for instance by calling all of it notes.
 		res.Provenance = toolapi.ProvenanceWeb
 	}
-	return result.Clean(res, outputShare(t))
+	return result.Clean(res, record.OutputShare(t))
 }
 
 // abandonTimeout bounds how long a loop that must end takes to save its results.
@@ -228,7 +229,7 @@ func (r *run) refuse(i int) *toolapi.Result {
 		return result.Refusal(toolapi.CodeTooManyCalls, fmt.Sprintf(
 			"this call was not made. Only the first %d calls of an answer are, or %d if all of them are of tools that only read: "+
 				"make it again in your next answer, like those after the first %d, which are not shown",
-			toolapi.MaxCalls, toolapi.MaxReads, maxRecordedCalls))
+			toolapi.MaxCalls, toolapi.MaxReads, record.MaxCalls))
 	case strings.HasSuffix(c.Arguments, turn.ArgumentsCutMark):
 		return result.Refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
@@ -149,7 +150,7 @@ func (r *run) close(ctx context.Context, out outcome.Outcome) error {
 	if out.Kind != outcome.Completed || r.turns[len(r.turns)-1].Closes {
 		return nil
 	}
-	t := closing(r.turns, out)
+	t := record.Closing(r.turns, out)
 	if err := r.journal.Append(ctx, t); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -75,7 +76,7 @@ func (r *run) askAside(
 		return "", ctxErr
 	}
 	out.ModelDuration += took
-	out.Usage = out.Usage.Add(sane(a.Usage))
+	out.Usage = out.Usage.Add(record.BoundedUsage(a.Usage))
 	r.log.LogAttrs(ctx, slog.LevelInfo, "model was asked about a failure",
 		slog.String("for", what), slog.Bool("answered", err == nil && a.Content != ""), slog.Duration("took", took))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -154,7 +155,7 @@ func (r *run) look(ctx context.Context, id, tool string, args any) (toolapi.Resu
 		if err := r.gate.wait(ctx); err != nil {
 			return toolapi.Result{}, err
 		}
-		res, err := r.tools.Call(ctx, toolapi.Call{ID: turn.ExecutionID(id, n), Tool: tool, Arguments: encoded, MaxOutputBytes: minOutputShare})
+		res, err := r.tools.Call(ctx, toolapi.Call{ID: turn.ExecutionID(id, n), Tool: tool, Arguments: encoded, MaxOutputBytes: record.MinOutputShare})
 		if err != nil || !result.EndedFromOutside(&res) && !res.Retryable || n == maxLooks-1 {
 			return res, err
 		}

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -207,7 +208,7 @@ func (r *run) ask(ctx context.Context) (*turn.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTurn(r.cfg, r.turns, a)
+	t := record.New(r.cfg, r.turns, a)
 	stamp(t, req, took)
 	r.log.LogAttrs(ctx, slog.LevelInfo, "model answered",
 		slog.Int("step", int(t.Index)), slog.String("model", t.Model), slog.Int("calls", len(t.Calls)),

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/stuck"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -134,7 +135,7 @@ func TestTooManyCalls(t *testing.T) {
 	w := newWorld(t, config.Config{}, nil, says("", calls...), says("done"))
 	mustRun(t, w, nil)
 	step := w.journal.load()[0]
-	if len(w.sandbox.executed) != toolapi.MaxCalls || len(step.Calls) != maxRecordedCalls {
+	if len(w.sandbox.executed) != toolapi.MaxCalls || len(step.Calls) != record.MaxCalls {
 		t.Errorf("ran %d, recorded %d", len(w.sandbox.executed), len(step.Calls))
 	}
 	if got := step.Results[toolapi.MaxCalls].ErrorCode; got != toolapi.CodeTooManyCalls {
@@ -398,5 +399,18 @@ func TestWarningsAreShown(t *testing.T) {
 		if last := msgs[len(msgs)-1].Content; !strings.HasPrefix(last, "x\n[warning: ") || strings.Contains(last, "example bash with: until") != want {
 			t.Errorf("with %s the model sees %q", tool, last)
 		}
+	}
+}
+
+// A text ends the run of a model that ends its runs with text, unless it only announces the model's next step.
+func TestTextEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, config.Config{}, nil, says("I will now write the file."), says("It is written."))
+	if out := mustRun(t, w, nil); out.Kind != outcome.Completed || out.Summary != "It is written." || w.model.calls != 2 {
+		t.Errorf("got %+v", out)
+	}
+	w = newWorld(t, config.Config{}, nil, says("I will now write the file."), says(`<tool_call>{"name":"write"}</tool_call>`))
+	if out := mustRun(t, w, nil); out.Kind != outcome.Failed || out.Failure.Reason != outcome.ReasonNotFinished || !strings.Contains(out.Partial, "<tool_call>") {
+		t.Errorf("got %+v", out)
 	}
 }

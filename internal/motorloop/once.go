@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -57,7 +58,7 @@ func (r *run) appendOnly(ctx context.Context, c turn.Call, carriedOut bool) erro
 			return err
 		}
 	}
-	t := newTurn(r.cfg, nil, chat.Answer{Calls: []turn.Call{c}})
+	t := record.New(r.cfg, nil, chat.Answer{Calls: []turn.Call{c}})
 	if err := r.journal.Append(ctx, t); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -30,7 +31,7 @@ func (r *run) judgeDomain(t *turn.Turn, c *turn.Call) *toolapi.Result {
 		return nil
 	}
 	if res := r.domains.Check(c.Arguments); res != nil {
-		return result.Clean(*res, outputShare(t))
+		return result.Clean(*res, record.OutputShare(t))
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func (r *run) saveCredential(ctx context.Context, t *turn.Turn, c *turn.Call) (*
 	if err != nil {
 		return nil, err
 	}
-	return result.Clean(res, outputShare(t)), nil
+	return result.Clean(res, record.OutputShare(t)), nil
 }
 
 // searchWeb carries out a search.

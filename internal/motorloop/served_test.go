@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/prompt"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -164,7 +165,7 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	}
 	w, _ = askingWorld(t, script...)
 	w.mustWait(t, map[string]string{"a1-s1-c0": "Deny"}, "a1-s2-c0")
-	step := newTurn(w.loop.Config, w.journal.load(), script[2])
+	step := record.New(w.loop.Config, w.journal.load(), script[2])
 	step.Asks = []turn.Ask{w.person.Ask(turn.AskDomain, step.Calls[0], step.Calls[0].ID)}
 	denied := w.journal.load()[1]
 	denied.Results[0] = &toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}

@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
@@ -20,7 +21,7 @@ func (r *run) summarize(ctx context.Context, through int32) (*turn.Turn, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := newTurn(r.cfg, r.turns, chat.Answer{Model: a.Model, Usage: a.Usage, Failed: a.Failed})
+	t := record.New(r.cfg, r.turns, chat.Answer{Model: a.Model, Usage: a.Usage, Failed: a.Failed})
 	t.Through = through
 	var byModel bool
 	t.Content, byModel = conversation.SummaryOf(r.cfg, r.turns, through, a)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/record"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -71,13 +72,13 @@ func (r *run) prospect(ctx context.Context, t *turn.Turn, c *turn.Call) (prospec
 		return prospect{execution: turn.ExecutionID(c.ID, n), approval: turn.ExecutionID(c.ID, n)}, nil
 	case decisionDone:
 		res := &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}
-		return prospect{result: result.WithReason(res, saysLead, a.Reason, outputShare(t))}, nil
+		return prospect{result: result.WithReason(res, saysLead, a.Reason, record.OutputShare(t))}, nil
 	default:
 		// The text of the code says what happened, and introduces the person's words.
 		said := strings.ToValidUTF8(cmp.Or(a.Reason, skippedText), "\uFFFD")
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
-			Output:     text.Cut(said, toolapi.MaxOutputBytes, outputShare(t), turn.OutputCutMark),
+			Output:     text.Cut(said, toolapi.MaxOutputBytes, record.OutputShare(t), turn.OutputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}}, nil
 	}

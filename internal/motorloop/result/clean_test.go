@@ -3,6 +3,7 @@
 package result
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -31,6 +32,16 @@ func TestCutResultNamesItsFile(t *testing.T) {
 		got := Clean(toolapi.Result{OK: true, Output: output, KeptFile: kept}, 1000)
 		if got.OutputFile != want || (want == "") != (got.KeptFile == kept) {
 			t.Errorf("%d bytes: cut to %d, files %q and %q", len(output), len(got.Output), got.OutputFile, got.KeptFile)
+		}
+	}
+}
+
+// Sums of numbers from sandboxes must not overflow.
+func TestAbsurdDurationsAreBounded(t *testing.T) {
+	const day = 24 * 60 * 60 * 1000
+	for given, want := range map[int64]int64{-1: 0, 7: 7, day: day, math.MaxInt64: day} {
+		if got := Clean(toolapi.Result{OK: true, DurationMs: given}, 100).DurationMs; got != want {
+			t.Errorf("%d ms are recorded as %d", given, got)
 		}
 	}
 }

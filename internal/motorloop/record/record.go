@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package motorloop
+// Package record makes the turns that are recorded: of an answer of the model, and of the end. It bounds their parts, and the results of their calls.
+package record
 
 import (
 	"encoding/json"
@@ -31,12 +32,12 @@ const (
 	cutArguments = 512
 	// maxTurnOutput is the share of the results, before encoding.
 	maxTurnOutput = 128 << 10
-	// minOutputShare is the least that a result gets, even if the model used up the remainder.
-	minOutputShare = 2 << 10
+	// MinOutputShare is the least that a result gets, even if the model used up the remainder.
+	MinOutputShare = 2 << 10
 	// callOverhead is the size of a call and its result besides arguments and output.
 	callOverhead = 768
-	// maxRecordedCalls is how many calls of an answer are recorded; later ones are dropped as if never made.
-	maxRecordedCalls = 16
+	// MaxCalls is how many calls of an answer are recorded; later ones are dropped as if never made.
+	MaxCalls = 16
 
 	// maxUsage is the most tokens that one answer can have used of each kind.
 	maxUsage = 1 << 40
@@ -46,14 +47,14 @@ const (
 	maxModelName = 256
 )
 
-// newTurn makes the record of an answer that follows prior.
-func newTurn(cfg config.Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
+// New makes the record of an answer that follows prior.
+func New(cfg config.Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
 	t := &turn.Turn{
 		Index:   int32(len(prior)) + 1,
 		Model:   text.Cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
 		Content: recordedContent(a),
-		Usage:   sane(a.Usage),
-		Failed:  sane(a.Failed),
+		Usage:   BoundedUsage(a.Usage),
+		Failed:  BoundedUsage(a.Failed),
 	}
 	if cfg.TextEnds && len(a.Calls) == 0 && stuck.IdleOf(t) == stuck.SaidText {
 		if t.Closes = !cfg.Accept.Any(); !t.Closes {
@@ -71,7 +72,7 @@ func newTurn(cfg config.Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
 	if turn.OnlyRead(a.Calls) {
 		most = toolapi.MaxReads
 	}
-	for i, c := range a.Calls[:min(len(a.Calls), maxRecordedCalls)] {
+	for i, c := range a.Calls[:min(len(a.Calls), MaxCalls)] {
 		id := turn.CallID(cfg.Attempt, t.Index, i)
 		rec := turn.Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
 		rec.Arguments = recordedArguments(catalog.Builtin().OwnArguments(rec.Tool, c.Arguments), i < most, &room)
@@ -81,11 +82,11 @@ func newTurn(cfg config.Config, prior []*turn.Turn, a chat.Answer) *turn.Turn {
 	return t
 }
 
-// tokens bounds the usage that an endpoint reports. Sums of a very large number would overflow, and lift the limit
-// of the run's tokens.
 func tokens(n int64) int64 { return min(max(n, 0), maxUsage) }
 
-func sane(u turn.Usage) turn.Usage {
+// BoundedUsage bounds the usage that an endpoint reports. Sums of a very large number would overflow, and lift the limit
+// of the run's tokens.
+func BoundedUsage(u turn.Usage) turn.Usage {
 	u.PromptTokens, u.CompletionTokens, u.CachedTokens = tokens(u.PromptTokens), tokens(u.CompletionTokens), tokens(u.CachedTokens)
 	return u
 }
@@ -150,18 +151,18 @@ func uniqueModelID(given, own string, taken map[string]bool) string {
 // runnable is how many calls of t share the turn's output.
 func runnable(t *turn.Turn) int { return max(min(len(t.Calls), t.MaxCalls()), 1) }
 
-// outputShare is how much of the record the output of one call may take, encoded.
-func outputShare(t *turn.Turn) int {
+// OutputShare is how much of the record the output of one call may take, encoded.
+func OutputShare(t *turn.Turn) int {
 	left := recordBudget - text.EncodedLen(t.Content)
 	for _, c := range t.Calls {
 		left -= text.EncodedLen(c.Arguments) + callOverhead
 	}
-	return max(left/runnable(t), minOutputShare)
+	return max(left/runnable(t), MinOutputShare)
 }
 
-// maxOutput returns the output limit that is sent with a call. It depends only on the record before the first call runs,
+// MaxOutput returns the output limit that is sent with a call. It depends only on the record before the first call runs,
 // so that a repeated call is the same call.
-func maxOutput(t *turn.Turn, tool string) int {
+func MaxOutput(t *turn.Turn, tool string) int {
 	limit := toolapi.MaxOutputBytes
 	switch {
 	case t.Checks:
@@ -169,11 +170,11 @@ func maxOutput(t *turn.Turn, tool string) int {
 	case tool == toolapi.ToolBash:
 		limit = toolapi.MaxBashOutputBytes
 	}
-	return min(limit, maxTurnOutput/runnable(t), outputShare(t))
+	return min(limit, maxTurnOutput/runnable(t), OutputShare(t))
 }
 
-// closing is the turn that records the end of an attempt whose finish call was accepted.
-func closing(prior []*turn.Turn, out outcome.Outcome) *turn.Turn {
+// Closing is the turn that records the end of an attempt whose finish call was accepted.
+func Closing(prior []*turn.Turn, out outcome.Outcome) *turn.Turn {
 	answers := verdict.Iterations(prior)
 	return &turn.Turn{
 		Index: prior[len(prior)-1].Index + 1, Model: answers[len(answers)-1].Model,
