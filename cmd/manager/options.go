@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/archiver"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 	"motorcortex.dev/motorcortex/internal/secret"
 )
 
@@ -123,7 +124,7 @@ func (o *options) complete() error {
 		name = host
 	}
 	o.podName, o.podUID = name, os.Getenv("POD_UID")
-	o.worker = runpolicy.WorkerID(name, rand.String(5))
+	o.worker = replica.WorkerID(name, rand.String(5))
 	o.podIP = os.Getenv("POD_IP")
 	o.archiveBucket = strings.TrimSpace(o.archiveBucket)
 	if o.archiveRequired && o.archiveBucket == "" {

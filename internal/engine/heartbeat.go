@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // DefaultLeaseDuration is how long the runs of a manager that was killed stand still.
@@ -111,7 +111,7 @@ func (e *Engine) mayDecide() bool {
 func (e *Engine) newLease() *lease {
 	return &lease{
 		client:   e.Leases.Leases(e.Config.LeaseNamespace),
-		name:     runpolicy.LeaseName(e.Config.PodName),
+		name:     replica.LeaseName(e.Config.PodName),
 		worker:   e.Config.Worker,
 		version:  e.Config.Version,
 		owner:    podOwner(e.Config.PodName, e.Config.PodUID),

@@ -125,8 +125,8 @@ func (s *leaseServer) Delete(ctx context.Context, name string, opts metav1.Delet
 
 const renewEvery = DefaultLeaseDuration / renewals
 
-// replica is a manager with one run whose loop goes on until it is cancelled.
-type replica struct {
+// startedReplica is a manager with one run whose loop goes on until it is cancelled.
+type startedReplica struct {
 	*Engine
 	t     *testing.T
 	run   *v1alpha1.MotorRun
@@ -135,13 +135,13 @@ type replica struct {
 }
 
 // startReplica starts a manager in a synctest bubble.
-func startReplica(t *testing.T, s *leaseServer, worker string) *replica {
+func startReplica(t *testing.T, s *leaseServer, worker string) *startedReplica {
 	e := testEngine(t, 0, io.Discard, hang)
 	e.heldUntil = time.Time{}
 	e.Leases = s
 	e.Config.Worker, e.Config.PodName, e.Config.PodUID = worker, "manager-0", "pod-uid"
 	ctx, end := context.WithCancel(t.Context())
-	r := &replica{Engine: e, t: t, run: testRun("ns", worker), end: end, ended: make(chan error, 1)}
+	r := &startedReplica{Engine: e, t: t, run: testRun("ns", worker), end: end, ended: make(chan error, 1)}
 	go func() { r.ended <- e.Start(ctx); close(r.ended) }()
 	synctest.Wait()
 	e.ensure(r.run)
@@ -150,7 +150,7 @@ func startReplica(t *testing.T, s *leaseServer, worker string) *replica {
 }
 
 // works reports whether the loop runs. It reconciles the engine's requests, as the controller would.
-func (r *replica) works() bool {
+func (r *startedReplica) works() bool {
 	for {
 		synctest.Wait()
 		select {
@@ -166,7 +166,7 @@ func (r *replica) works() bool {
 	}
 }
 
-func (r *replica) want(works bool, when string) {
+func (r *startedReplica) want(works bool, when string) {
 	r.t.Helper()
 	if r.works() != works {
 		r.t.Fatalf("%s: the loop of %s runs: %t", when, r.Config.Worker, !works)

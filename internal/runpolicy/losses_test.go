@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // carried returns a run for which a worker has work.
@@ -207,12 +208,12 @@ func TestTrials(t *testing.T) {
 func TestLostWorkers(t *testing.T) {
 	t.Parallel()
 	after := t0.Add
-	var h Heartbeats
-	h.Observe(LeaseName("a"), Heartbeat{Holder: "a-2", Renewed: t0, Term: time.Hour, Taken: true}, t0)
-	h.Observe(LeaseName("b"), Heartbeat{Holder: "b-2", Renewed: t0, Term: time.Hour}, t0)
-	h.Observe(LeaseName("c"), Heartbeat{Holder: "c-1", Renewed: t0, Term: time.Second}, t0)
-	h.Observe(LeaseName("d"), Heartbeat{Holder: "d-1", Renewed: t0, Term: time.Hour, Taken: true}, t0)
-	h.Forget(LeaseName("d"))
+	var h replica.Heartbeats
+	h.Observe(replica.LeaseName("a"), replica.Heartbeat{Holder: "a-2", Renewed: t0, Term: time.Hour, Taken: true}, t0)
+	h.Observe(replica.LeaseName("b"), replica.Heartbeat{Holder: "b-2", Renewed: t0, Term: time.Hour}, t0)
+	h.Observe(replica.LeaseName("c"), replica.Heartbeat{Holder: "c-1", Renewed: t0, Term: time.Second}, t0)
+	h.Observe(replica.LeaseName("d"), replica.Heartbeat{Holder: "d-1", Renewed: t0, Term: time.Hour, Taken: true}, t0)
+	h.Forget(replica.LeaseName("d"))
 	for id, want := range map[string]bool{
 		"a-1": true,  // The next process took its Lease.
 		"a-2": false, // It lives.

@@ -24,7 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
@@ -222,7 +222,7 @@ func TestEngineStopsAtOnce(t *testing.T) {
 			tt.busy(r)
 			leases, err := coordinationv1client.NewForConfig(adminConfig)
 			must(t, err)
-			name := runpolicy.LeaseName("worker-1-" + r.run.Namespace)
+			name := replica.LeaseName("worker-1-" + r.run.Namespace)
 			lease, err := leases.Leases(managerNamespace).Get(r.ctx, name, metav1.GetOptions{})
 			must(t, err)
 			if *lease.Spec.HolderIdentity != "worker-1" || lease.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentWorker || *lease.Spec.LeaseDurationSeconds != 10 {

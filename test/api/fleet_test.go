@@ -27,17 +27,17 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/cortex"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // workers are replicas of the manager that live.
 type workers []string
 
-func (w workers) Live() []runpolicy.Worker {
-	var live []runpolicy.Worker
+func (w workers) Live() []replica.Worker {
+	var live []replica.Worker
 	for _, id := range w {
-		live = append(live, runpolicy.Worker{ID: id, Renewed: true})
+		live = append(live, replica.Worker{ID: id, Renewed: true})
 	}
 	return live
 }

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // process plays a Pod of the manager whose process ends and is started again, as a node does it after a crash: the next process
@@ -27,13 +28,13 @@ type process struct {
 	count int
 }
 
-func (p *process) id() string { return runpolicy.WorkerID(p.pod, fmt.Sprintf("p%d", p.count)) }
+func (p *process) id() string { return replica.WorkerID(p.pod, fmt.Sprintf("p%d", p.count)) }
 
 // next starts a process.
 func (p *process) next() string {
 	p.f.t.Helper()
 	p.count++
-	lease := &coordinationv1.Lease{ObjectMeta: meta(p.f.ns, runpolicy.LeaseName(p.pod))}
+	lease := &coordinationv1.Lease{ObjectMeta: meta(p.f.ns, replica.LeaseName(p.pod))}
 	lease.Labels = map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentWorker}
 	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: new(p.id()), LeaseDurationSeconds: new(int32(3600)), RenewTime: new(metav1.NewMicroTime(time.Now()))}
 	if p.count == 1 {
@@ -51,7 +52,7 @@ func (p *process) next() string {
 // release is the orderly end of a process: it takes its Lease away.
 func (p *process) release() {
 	p.f.t.Helper()
-	must(p.f.t, admin.Delete(p.f.ctx, &coordinationv1.Lease{ObjectMeta: meta(p.f.ns, runpolicy.LeaseName(p.pod))}))
+	must(p.f.t, admin.Delete(p.f.ctx, &coordinationv1.Lease{ObjectMeta: meta(p.f.ns, replica.LeaseName(p.pod))}))
 	p.count = 0
 	p.pod += "x"
 }
@@ -286,7 +287,7 @@ func (f *fleet) tryAlone(others func(map[string]*v1alpha1.MotorRun, func(*v1alph
 // crashing are replicas of which the last one lives. The others ended without giving their runs back.
 type crashing []string
 
-func (c crashing) Live() []runpolicy.Worker { return workers(c[len(c)-1:]).Live() }
+func (c crashing) Live() []replica.Worker { return workers(c[len(c)-1:]).Live() }
 
 func (c crashing) Lost(id string) bool { return slices.Contains(c[:len(c)-1], id) }
 

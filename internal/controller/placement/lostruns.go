@@ -13,7 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // LostRuns enqueues for the leader's controller, each time the set of live workers changes, the runs whose worker is not in it.
@@ -42,7 +42,7 @@ func (l *LostRuns) WaitForSync(ctx context.Context) error {
 const retryPause = time.Second
 
 func (l *LostRuns) watch(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	var known []runpolicy.Worker
+	var known []replica.Worker
 	for {
 		live, lapse := l.Workers.look()
 		if !sameWorkers(known, live) {
@@ -77,14 +77,14 @@ func (l *LostRuns) wait(ctx context.Context, lapse time.Time) bool {
 	return true
 }
 
-func (l *LostRuns) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], live []runpolicy.Worker) error {
+func (l *LostRuns) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], live []replica.Worker) error {
 	var runs v1alpha1.MotorRunList
 	if err := l.Runs.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	for i := range runs.Items {
 		run := &runs.Items[i]
-		if pass.IsAccepted(run) && !pass.IsFinished(run) && !runpolicy.Lives(run.Status.Execution.Worker, live) {
+		if pass.IsAccepted(run) && !pass.IsFinished(run) && !replica.Lives(run.Status.Execution.Worker, live) {
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // Placer assigns runs to the replicas of the manager.
@@ -47,12 +48,12 @@ func (p *Placer) Place(ctx context.Context, s *pass.Run) error {
 	st := &s.Run.Status
 	live := p.Workers.Live()
 	p.noteLoss(s, live)
-	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Execution.Worker, live) && p.onTrial(s) {
+	if runpolicy.IsAlone(st) && replica.Lives(st.Execution.Worker, live) && p.onTrial(s) {
 		return nil
 	}
 	live = p.beside(ctx, s, live)
 	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && p.mayTry(ctx, s)
-	if !trial && runpolicy.Lives(st.Execution.Worker, live) && st.Execution.Epoch >= s.Progress.Epoch {
+	if !trial && replica.Lives(st.Execution.Worker, live) && st.Execution.Epoch >= s.Progress.Epoch {
 		return nil
 	}
 	worker, err := p.choose(ctx, s.Run, live)
@@ -88,14 +89,14 @@ type placement struct {
 	epoch  int64
 }
 
-func (p *Placer) choose(ctx context.Context, run *v1alpha1.MotorRun, live []runpolicy.Worker) (string, error) {
+func (p *Placer) choose(ctx context.Context, run *v1alpha1.MotorRun, live []replica.Worker) (string, error) {
 	p.State.placed.mu.Lock()
 	defer p.State.placed.mu.Unlock()
 	load, err := p.load(ctx)
 	if err != nil {
 		return "", err
 	}
-	worker := runpolicy.Place(run.Status.Execution.Worker, live, load)
+	worker := replica.Place(run.Status.Execution.Worker, live, load)
 	if worker != "" {
 		p.State.placed.made[run.UID] = placement{worker, run.Status.Execution.Epoch + 1}
 	}

@@ -13,16 +13,16 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // living are the workers that live. None of the others is lost: they released their runs.
 type living []string
 
-func (l living) Live() []runpolicy.Worker {
-	workers := make([]runpolicy.Worker, 0, len(l))
+func (l living) Live() []replica.Worker {
+	workers := make([]replica.Worker, 0, len(l))
 	for _, id := range l {
-		workers = append(workers, runpolicy.Worker{ID: id, Renewed: true})
+		workers = append(workers, replica.Worker{ID: id, Renewed: true})
 	}
 	return workers
 }

@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 const (
@@ -89,12 +90,12 @@ func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
 
 // noteLoss counts a worker that ended while it carried the run on, before the run is assigned to another one. While no worker lives, the former one
 // may show up again, and nothing is lost.
-func (p *Placer) noteLoss(s *pass.Run, live []runpolicy.Worker) {
+func (p *Placer) noteLoss(s *pass.Run, live []replica.Worker) {
 	st := &s.Run.Status
 	t := &p.State.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if st.Execution.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Execution.Worker, live) && runpolicy.CarriedOn(s.Run) && p.Workers.Lost(st.Execution.Worker) {
+	if st.Execution.Worker != "" && len(live) > 0 && !replica.Lives(st.Execution.Worker, live) && runpolicy.CarriedOn(s.Run) && p.Workers.Lost(st.Execution.Worker) {
 		if alone := runpolicy.IsAlone(st); alone || st.Execution.Worker != t.worker {
 			runpolicy.NoteLoss(st, s.Now)
 			if runpolicy.IsSetAside(st) {
@@ -177,7 +178,7 @@ func outlived(run *v1alpha1.MotorRun, now time.Time) bool {
 
 // beside returns the workers that may carry a run on: all but one that carries on another run alone. A worker that has nothing to do for the run
 // retains it, and looks after the sandboxes of runs that are held.
-func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worker) []runpolicy.Worker {
+func (p *Placer) beside(ctx context.Context, s *pass.Run, live []replica.Worker) []replica.Worker {
 	p.State.trials.mu.Lock()
 	defer p.State.trials.mu.Unlock()
 	st := &s.Run.Status
@@ -188,7 +189,7 @@ func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worke
 	if worker == st.Execution.Worker {
 		st.Execution.Worker = ""
 	}
-	others := slices.DeleteFunc(slices.Clone(live), func(w runpolicy.Worker) bool { return w.ID == worker })
+	others := slices.DeleteFunc(slices.Clone(live), func(w replica.Worker) bool { return w.ID == worker })
 	if len(others) == 0 && len(live) > 0 {
 		s.Wake(s.Now.Add(trialRetry))
 	}

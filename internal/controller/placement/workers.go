@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 )
 
 // Workers is the set of replicas of the manager that runs can be assigned to.
 type Workers interface {
 	// Live are the replicas that live now.
-	Live() []runpolicy.Worker
+	Live() []replica.Worker
 	// Lost reports whether a replica that does not live ended without releasing its runs.
 	Lost(id string) bool
 }
@@ -34,7 +34,7 @@ type LeaseWorkers struct {
 	now       func() time.Time
 
 	mu    sync.Mutex
-	beats runpolicy.Heartbeats
+	beats replica.Heartbeats
 	// versions are the versions of the workers by their ids, "" for a worker that does not report one.
 	versions map[string]string
 	// Show is called with the number of live workers of each version when that changes. A nil Show is not called.
@@ -52,7 +52,7 @@ func NewLeaseWorkers(informers cache.Informers, namespace string, now func() tim
 }
 
 // Live returns the replicas that live now, none before all Leases were seen.
-func (w *LeaseWorkers) Live() []runpolicy.Worker {
+func (w *LeaseWorkers) Live() []replica.Worker {
 	live, _ := w.look()
 	return live
 }
@@ -65,7 +65,7 @@ func (w *LeaseWorkers) Lost(id string) bool {
 }
 
 // look also returns when the first of them lapses unless it renews its Lease.
-func (w *LeaseWorkers) look() (live []runpolicy.Worker, lapse time.Time) {
+func (w *LeaseWorkers) look() (live []replica.Worker, lapse time.Time) {
 	select {
 	case <-w.synced:
 	default:
@@ -108,7 +108,7 @@ func (w *LeaseWorkers) observe(o any) {
 		return
 	}
 	// A holder that releases a Lease deletes it, so a Lease that changed hands was taken over.
-	beat := runpolicy.Heartbeat{Taken: lease.Spec.LeaseTransitions != nil && *lease.Spec.LeaseTransitions > 0}
+	beat := replica.Heartbeat{Taken: lease.Spec.LeaseTransitions != nil && *lease.Spec.LeaseTransitions > 0}
 	if lease.Spec.HolderIdentity != nil {
 		beat.Holder = *lease.Spec.HolderIdentity
 	}
@@ -153,7 +153,7 @@ func (w *LeaseWorkers) change(change func(now time.Time)) {
 }
 
 // showVersions reports the versions of the live workers, and forgets those of the others.
-func (w *LeaseWorkers) showVersions(live []runpolicy.Worker) {
+func (w *LeaseWorkers) showVersions(live []replica.Worker) {
 	byVersion, known := map[string]int{}, map[string]string{}
 	for _, l := range live {
 		known[l.ID] = w.versions[l.ID]
@@ -179,6 +179,6 @@ func (w *LeaseWorkers) turn() {
 	}
 }
 
-func sameWorkers(a, b []runpolicy.Worker) bool {
-	return slices.EqualFunc(a, b, func(a, b runpolicy.Worker) bool { return a.ID == b.ID })
+func sameWorkers(a, b []replica.Worker) bool {
+	return slices.EqualFunc(a, b, func(a, b replica.Worker) bool { return a.ID == b.ID })
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package replica
 
 import (
 	"testing"
@@ -8,6 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+const sec = time.Second
+
+// t0 is when the tests begin.
+var t0 = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func after(d time.Duration) time.Time { return t0.Add(d) }
 
 func TestPlace(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+// Package replica decides which replica of the manager carries a run on, and which replicas live.
+package replica
 
 import (
 	"cmp"
