@@ -8,17 +8,17 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // timekeeper is a clock that is set by hand, with the observed time of managers.
 type timekeeper struct {
 	now      time.Time
-	observed runpolicy.Observed
+	observed observed.Time
 }
 
-func (t timekeeper) Now() time.Time               { return t.now }
-func (t timekeeper) Observed() runpolicy.Observed { return t.observed }
+func (t timekeeper) Now() time.Time          { return t.now }
+func (t timekeeper) Observed() observed.Time { return t.observed }
 
 func TestDeadlinesGoByTheTimeThatIsKnown(t *testing.T) {
 	t.Parallel()
@@ -30,10 +30,10 @@ func TestDeadlinesGoByTheTimeThatIsKnown(t *testing.T) {
 		"the process's clock":    {nil, 0},
 		"the API server's clock": {timekeeper{now: enginetest.Noon}, time.Minute},
 		"it has passed":          {timekeeper{now: enginetest.Noon.Add(time.Minute)}, 0},
-		"nothing known since":    {timekeeper{enginetest.Noon.Add(time.Hour), runpolicy.Observed{Until: enginetest.Noon}}, 10 * time.Second},
-		"almost":                 {timekeeper{enginetest.Noon.Add(time.Hour), runpolicy.Observed{Until: enginetest.Noon.Add(time.Minute - 1)}}, 10 * time.Second},
-		"it lies ahead":          {timekeeper{enginetest.Noon.Add(30 * time.Second), runpolicy.Observed{Until: enginetest.Noon}}, 30 * time.Second},
-		"behind for a moment":    {timekeeper{enginetest.Noon.Add(time.Minute), runpolicy.Observed{Until: enginetest.Noon.Add(time.Minute - 1)}}, time.Second},
+		"nothing known since":    {timekeeper{enginetest.Noon.Add(time.Hour), observed.Time{Until: enginetest.Noon}}, 10 * time.Second},
+		"almost":                 {timekeeper{enginetest.Noon.Add(time.Hour), observed.Time{Until: enginetest.Noon.Add(time.Minute - 1)}}, 10 * time.Second},
+		"it lies ahead":          {timekeeper{enginetest.Noon.Add(30 * time.Second), observed.Time{Until: enginetest.Noon}}, 30 * time.Second},
+		"behind for a moment":    {timekeeper{enginetest.Noon.Add(time.Minute), observed.Time{Until: enginetest.Noon.Add(time.Minute - 1)}}, time.Second},
 	} {
 		e := &Engine{Now: wrong, Time: tt.time}
 		if got := e.until(enginetest.Noon.Add(time.Minute)); got != tt.want {

@@ -11,7 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -88,17 +88,17 @@ func TestStandsStillByTheTimeThatIsKnown(t *testing.T) {
 	t.Parallel()
 	asked := enginetest.Noon
 	after := asked.Add
-	outage := []runpolicy.Gap{{From: after(time.Minute), To: after(time.Hour)}}
+	outage := []observed.Gap{{From: after(time.Minute), To: after(time.Hour)}}
 	for name, tt := range map[string]struct {
 		time   timekeeper
 		reason string
 		again  time.Duration
 	}{
 		"the API server's clock":     {timekeeper{now: after(9 * time.Minute)}, "", time.Minute},
-		"a gap":                      {timekeeper{after(61 * time.Minute), runpolicy.Observed{Gaps: outage}}, "", 8 * time.Minute},
-		"the rest of the time":       {timekeeper{after(69 * time.Minute), runpolicy.Observed{Gaps: outage}}, toolapi.StoppedAwaitingInput, 0},
-		"nothing known since a time": {timekeeper{after(time.Hour), runpolicy.Observed{Until: after(time.Minute)}}, "", 10 * time.Second},
-		"no heartbeat, not due":      {timekeeper{after(2 * time.Minute), runpolicy.Observed{Until: after(time.Minute)}}, "", 8 * time.Minute},
+		"a gap":                      {timekeeper{after(61 * time.Minute), observed.Time{Gaps: outage}}, "", 8 * time.Minute},
+		"the rest of the time":       {timekeeper{after(69 * time.Minute), observed.Time{Gaps: outage}}, toolapi.StoppedAwaitingInput, 0},
+		"nothing known since a time": {timekeeper{after(time.Hour), observed.Time{Until: after(time.Minute)}}, "", 10 * time.Second},
+		"no heartbeat, not due":      {timekeeper{after(2 * time.Minute), observed.Time{Until: after(time.Minute)}}, "", 8 * time.Minute},
 	} {
 		run := holed()
 		run.Spec.Tools, run.Spec.Limits.ActiveDeadlineSeconds = []v1alpha1.ToolName{toolapi.ToolBash}, 600

@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // approvalRun returns a run whose people may take 60 s to approve a call.
@@ -181,7 +182,7 @@ func TestCloseApproval(t *testing.T) {
 			if tt.response.ID != "" {
 				run.Spec.Responses = []v1alpha1.Response{tt.response}
 			}
-			a, over := CloseAsk(run, step.Status.Asks[0], Observed{}, after(tt.at))
+			a, over := CloseAsk(run, step.Status.Asks[0], observed.Time{}, after(tt.at))
 			if a.Outcome != tt.want || over != (tt.want != "") || (a.By == "anna" && a.Reason == "it is Friday") != (tt.want == v1alpha1.AskApproved || tt.want == v1alpha1.AskDenied) {
 				t.Errorf("closed: %+v", a)
 			}

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -52,7 +53,7 @@ func usesDefaults(run *v1alpha1.MotorRun) bool {
 
 // CloseAsk returns an open ask with its outcome, false while it has none. A response that fits counts. A response to an ask that is denied at its
 // end must also be used in time: the call must not be made long after the decision.
-func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.Time) (v1alpha1.StepAsk, bool) {
+func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o observed.Time, now time.Time) (v1alpha1.StepAsk, bool) {
 	r := UsableResponse(run, &a)
 	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskTime.Time, ExpiresAt(run, &a)), now) == 0
 	switch {

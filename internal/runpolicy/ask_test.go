@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -45,13 +46,13 @@ func TestDefaultOfAQuestion(t *testing.T) {
 			if tt.want == v1alpha1.OnTimeoutFail {
 				want = ""
 			}
-			if got, _ := CloseAsk(run, a, Observed{}, after(at)); got.Outcome != want {
+			if got, _ := CloseAsk(run, a, observed.Time{}, after(at)); got.Outcome != want {
 				t.Errorf("%s: after %s %q, want %q", name, at, got.Outcome, want)
 			}
 		}
 		// An answer that comes late counts as long as the ask is open.
 		run.Spec.Responses = []v1alpha1.Response{{ID: a.ID, Answer: "red"}}
-		if got, _ := CloseAsk(run, a, Observed{}, after(50*sec)); got.Outcome != v1alpha1.AskAnswered {
+		if got, _ := CloseAsk(run, a, observed.Time{}, after(50*sec)); got.Outcome != v1alpha1.AskAnswered {
 			t.Errorf("%s: answered late: %q", name, got.Outcome)
 		}
 	}
@@ -122,7 +123,7 @@ func TestTimesOfAnAsk(t *testing.T) {
 	a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputQuestion, &s.Spec.ToolCalls[0], "a1-s1-c0", after(10*sec))
 	run.Spec.Responses = []v1alpha1.Response{{ID: a.ID, Answer: "yes"}}
 	for at, want := range map[time.Duration]time.Duration{20 * sec: 20 * sec, 20*sec + 100*time.Millisecond: 21 * sec} {
-		if got, _ := CloseAsk(run, a, Observed{}, after(at)); !got.CloseTime.Time.Equal(after(want)) {
+		if got, _ := CloseAsk(run, a, observed.Time{}, after(at)); !got.CloseTime.Time.Equal(after(want)) {
 			t.Errorf("closed after %s: %s", at, got.CloseTime)
 		}
 	}
@@ -154,7 +155,7 @@ func TestGapsExtendAnAsk(t *testing.T) {
 	run.Spec.Limits.ApprovalDeadlineSeconds = 60
 	s := testStep(1, 1, call("bash", "{}"))
 	a := NewAsk(run, []v1alpha1.MotorStep{s}, v1alpha1.InputApproval, &s.Spec.ToolCalls[0], "a1-s1-c0", after(40*sec))
-	o := Observed{Gaps: []Gap{{From: after(20 * sec), To: after(30 * sec)}, {From: after(50 * sec), To: after(80 * sec)}}}
+	o := observed.Time{Gaps: []observed.Gap{{From: after(20 * sec), To: after(30 * sec)}, {From: after(50 * sec), To: after(80 * sec)}}}
 	for at, want := range map[time.Duration]v1alpha1.AskOutcome{100 * sec: "", 129 * sec: "", 130 * sec: v1alpha1.AskExpired} {
 		if got, _ := CloseAsk(run, a, o, after(at)); got.Outcome != want {
 			t.Errorf("after %s: %q", at, got.Outcome)

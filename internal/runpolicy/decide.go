@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -29,7 +30,7 @@ type Observation struct {
 	// SandboxStartTimeout bounds the time that the Pod takes until it runs.
 	SandboxStartTimeout time.Duration
 	// Observed are the times in which a manager led. No other time counts.
-	Observed Observed
+	Observed observed.Time
 }
 
 // End describes how a run ended.

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -92,7 +93,7 @@ func (w *world) asks(s *v1alpha1.MotorStep, kind v1alpha1.InputKind) v1alpha1.As
 		return ""
 	}
 	if s.Status.Asks[i].Outcome == "" {
-		closed, ok := CloseAsk(w.run, s.Status.Asks[i], Observed{}, w.now)
+		closed, ok := CloseAsk(w.run, s.Status.Asks[i], observed.Time{}, w.now)
 		if ok {
 			w.log = append(w.log, string(closed.Outcome))
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // Outage is a period in which the model is unavailable. It begins with a step of its own in the journal. It is over when the step that waited for
@@ -16,7 +17,7 @@ type Outage struct {
 	// Since is when it was recorded.
 	Since time.Time
 	// Observed are the times in which a manager led: no other time counts for Until.
-	Observed Observed
+	Observed observed.Time
 	attempt  int32
 	index    int32
 }

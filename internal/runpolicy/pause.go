@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // Paused reports whether the time passes now that status.paused counts. While the run has an open question, or its model is unavailable, the
@@ -104,4 +105,64 @@ func resumedAt(run *v1alpha1.MotorRun) time.Time {
 		return time.Time{}
 	}
 	return c.LastTransitionTime.Time
+}
+
+// Extend moves the deadlines that the journal speaks of by the gaps in them.
+func (p *Progress) Extend(run *v1alpha1.MotorRun, o observed.Time) {
+	if p.Outage != nil {
+		p.Outage.Observed = o
+	}
+	q := p.Pending
+	if q == nil {
+		return
+	}
+	expires := o.Extend(q.AskTime.Time, q.ExpirationTime.Time)
+	if expires.Equal(q.ExpirationTime.Time) {
+		return
+	}
+	q.ExpirationTime = metav1.NewTime(expires)
+	if q.Kind == v1alpha1.InputApproval {
+		// The text names the instant.
+		q.Question = approvalText(run, q)
+	}
+}
+
+// CountGaps adds to the pauses of the run the gaps that it lived through and that were not counted yet. The part of a gap within an open pause,
+// question or outage of the model is counted with that.
+func CountGaps(run *v1alpha1.MotorRun, p Progress, o observed.Time) {
+	st := &run.Status.Paused
+	from := run.CreationTimestamp.Time
+	if at := st.ObservedTime; at != nil && at.After(from) {
+		from = at.Time
+	}
+	var lost time.Duration
+	for _, g := range o.Gaps {
+		if !g.To.After(from) {
+			continue
+		}
+		to := g.To
+		for _, wait := range openWaits(st, p) {
+			if wait.Before(to) {
+				to = wait
+			}
+		}
+		lost += g.Within(from, to)
+		st.ObservedTime = new(metav1.NewTime(g.To))
+	}
+	st.DurationSeconds += int64((lost + time.Second - 1) / time.Second)
+}
+
+// openWaits returns the starts of the run's open waits, whose time is counted when they end.
+func openWaits(st *v1alpha1.PauseStatus, p Progress) []time.Time {
+	var waits []time.Time
+	if st.StartTime != nil {
+		waits = append(waits, st.StartTime.Time)
+	}
+	if p.Pending != nil {
+		waits = append(waits, p.Pending.AskTime.Time)
+	}
+	if p.Outage != nil {
+		waits = append(waits, p.Outage.Since)
+	}
+	return waits
 }

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 const (
@@ -62,7 +62,7 @@ type Keeper struct {
 
 	mu   sync.Mutex
 	beat time.Time
-	gaps []runpolicy.Gap
+	gaps []observed.Gap
 }
 
 // SetupWithManager has the leader write the heartbeat and every replica read it.
@@ -80,11 +80,11 @@ var _ manager.Runnable = (*Keeper)(nil)
 func (k *Keeper) Now() time.Time { return k.Clock() }
 
 // Observed returns the known gaps. Before the first heartbeat was seen, no time has passed that counts.
-func (k *Keeper) Observed() runpolicy.Observed {
+func (k *Keeper) Observed() observed.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// A zero time would mean always.
-	return runpolicy.Observed{Until: k.beat.Add(k.grace()), Gaps: k.gaps}
+	return observed.Time{Until: k.beat.Add(k.grace()), Gaps: k.gaps}
 }
 
 // Silence returns the age of the last heartbeat that this replica knows of; before the first, the time for which it has looked for one.
@@ -196,7 +196,7 @@ func (k *Keeper) next(l *coordinationv1.Lease, now time.Time) *coordinationv1.Le
 	if last := l.Spec.RenewTime; last != nil && now.Sub(last.Time) > k.grace() {
 		k.Logger.Warn("no manager led for a time, so it counts for no deadline", "from", last.UTC(), "to", now.UTC())
 		// Whole seconds, in favour of the runs.
-		gaps = append(gaps, runpolicy.Gap{From: last.Truncate(time.Second), To: now.Add(time.Second - 1).Truncate(time.Second)})
+		gaps = append(gaps, observed.Gap{From: last.Truncate(time.Second), To: now.Add(time.Second - 1).Truncate(time.Second)})
 	}
 	metav1.SetMetaDataLabel(&l.ObjectMeta, v1alpha1.LabelComponent, v1alpha1.ComponentTime)
 	metav1.SetMetaDataLabel(&l.ObjectMeta, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy)
@@ -230,7 +230,7 @@ const (
 )
 
 // recent returns the gaps that may still move a deadline: not those that lie further back than reach, not counting other gaps.
-func recent(gaps []runpolicy.Gap, now time.Time) []runpolicy.Gap {
+func recent(gaps []observed.Gap, now time.Time) []observed.Gap {
 	gaps = gaps[max(0, len(gaps)-maxGaps):]
 	later := time.Duration(0)
 	for i, g := range slices.Backward(gaps) {
@@ -242,7 +242,7 @@ func recent(gaps []runpolicy.Gap, now time.Time) []runpolicy.Gap {
 	return gaps
 }
 
-func formatGaps(gaps []runpolicy.Gap) string {
+func formatGaps(gaps []observed.Gap) string {
 	var list []string
 	for _, g := range gaps {
 		list = append(list, g.From.UTC().Format(time.RFC3339)+"/"+g.To.UTC().Format(time.RFC3339))
@@ -251,8 +251,8 @@ func formatGaps(gaps []runpolicy.Gap) string {
 }
 
 // parseGaps reads what formatGaps wrote, in order. It skips invalid entries and merges overlapping ones.
-func parseGaps(text string) []runpolicy.Gap {
-	var gaps []runpolicy.Gap
+func parseGaps(text string) []observed.Gap {
+	var gaps []observed.Gap
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, _ := strings.Cut(part, "/")
 		f, err := time.Parse(time.RFC3339, from)
@@ -260,11 +260,11 @@ func parseGaps(text string) []runpolicy.Gap {
 			continue
 		}
 		if t, err := time.Parse(time.RFC3339, to); err == nil && t.After(f) {
-			gaps = append(gaps, runpolicy.Gap{From: f, To: t})
+			gaps = append(gaps, observed.Gap{From: f, To: t})
 		}
 	}
-	slices.SortFunc(gaps, func(a, b runpolicy.Gap) int { return a.From.Compare(b.From) })
-	var merged []runpolicy.Gap
+	slices.SortFunc(gaps, func(a, b observed.Gap) int { return a.From.Compare(b.From) })
+	var merged []observed.Gap
 	for _, g := range gaps {
 		if n := len(merged); n > 0 && !g.From.After(merged[n-1].To) {
 			if g.To.After(merged[n-1].To) {

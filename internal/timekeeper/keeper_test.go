@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 const namespace = "motorcortex-system"
@@ -252,33 +252,33 @@ func TestLateWatchTakesNothingBack(t *testing.T) {
 
 func TestGapsAreBounded(t *testing.T) {
 	t.Parallel()
-	var all []runpolicy.Gap
+	var all []observed.Gap
 	for i := range 1000 {
 		from := noon.Add(time.Duration(i) * time.Minute)
-		all = append(all, runpolicy.Gap{From: from, To: from.Add(30 * time.Second)})
+		all = append(all, observed.Gap{From: from, To: from.Add(30 * time.Second)})
 	}
 	if got := recent(all, noon.Add(1000*time.Minute)); len(got) != maxGaps || got[maxGaps-1] != all[999] {
 		t.Errorf("%d gaps", len(got))
 	}
-	old := runpolicy.Gap{From: noon, To: noon.Add(time.Minute)}
-	if got := recent([]runpolicy.Gap{old}, noon.Add(reach+2*time.Minute)); len(got) != 0 {
+	old := observed.Gap{From: noon, To: noon.Add(time.Minute)}
+	if got := recent([]observed.Gap{old}, noon.Add(reach+2*time.Minute)); len(got) != 0 {
 		t.Errorf("gaps %v", got)
 	}
 	// A question that was asked before the long one has not had its day yet.
-	long := runpolicy.Gap{From: noon.Add(time.Hour), To: noon.Add(100 * time.Hour)}
-	if got := recent([]runpolicy.Gap{old, long}, noon.Add(101*time.Hour)); len(got) != 2 {
+	long := observed.Gap{From: noon.Add(time.Hour), To: noon.Add(100 * time.Hour)}
+	if got := recent([]observed.Gap{old, long}, noon.Add(101*time.Hour)); len(got) != 2 {
 		t.Errorf("gaps %v", got)
 	}
 }
 
 func TestGapsAreReadAsWritten(t *testing.T) {
 	t.Parallel()
-	list := []runpolicy.Gap{{From: noon, To: noon.Add(time.Minute)}, {From: noon.Add(time.Hour), To: noon.Add(2 * time.Hour)}}
+	list := []observed.Gap{{From: noon, To: noon.Add(time.Minute)}, {From: noon.Add(time.Hour), To: noon.Add(2 * time.Hour)}}
 	if diff := cmp.Diff(list, parseGaps(formatGaps(list))); diff != "" {
 		t.Error(diff)
 	}
-	odd := formatGaps([]runpolicy.Gap{list[1], list[0], {From: noon.Add(30 * time.Second), To: noon.Add(2 * time.Minute)}}) + ",x/y,2026-11-01T12:00:00Z,"
-	want := []runpolicy.Gap{{From: noon, To: noon.Add(2 * time.Minute)}, list[1]}
+	odd := formatGaps([]observed.Gap{list[1], list[0], {From: noon.Add(30 * time.Second), To: noon.Add(2 * time.Minute)}}) + ",x/y,2026-11-01T12:00:00Z,"
+	want := []observed.Gap{{From: noon, To: noon.Add(2 * time.Minute)}, list[1]}
 	if diff := cmp.Diff(want, parseGaps(odd)); diff != "" {
 		t.Error(diff)
 	}
@@ -288,9 +288,9 @@ func TestGapsAreReadAsWritten(t *testing.T) {
 func TestGapsOfALongAsk(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	gap := runpolicy.Gap{From: asked.Add(24 * time.Hour), To: asked.Add(48 * time.Hour)}
+	gap := observed.Gap{From: asked.Add(24 * time.Hour), To: asked.Add(48 * time.Hour)}
 	at := func(day int) time.Time {
-		o := runpolicy.Observed{Gaps: recent([]runpolicy.Gap{gap}, asked.AddDate(0, 0, day))}
+		o := observed.Time{Gaps: recent([]observed.Gap{gap}, asked.AddDate(0, 0, day))}
 		return o.Extend(asked, asked.AddDate(0, 0, 30))
 	}
 	if early, late := at(3), at(30); !early.Equal(late) {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 const day = 24 * time.Hour
@@ -119,8 +119,8 @@ func TestTimeToLiveChanges(t *testing.T) {
 // led is a time that was observed until then.
 type led struct{ now, until time.Time }
 
-func (l *led) Now() time.Time               { return l.now }
-func (l *led) Observed() runpolicy.Observed { return runpolicy.Observed{Until: l.until} }
+func (l *led) Now() time.Time          { return l.now }
+func (l *led) Observed() observed.Time { return observed.Time{Until: l.until} }
 
 // A leader that has written no heartbeat does not know yet for how long none was there: a run that had not been archived would go.
 func TestFinishedRunStaysUntilTheTimeIsKnown(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -22,7 +23,7 @@ type Run struct {
 	Run    *v1alpha1.MotorRun
 
 	Progress    runpolicy.Progress
-	Observed    runpolicy.Observed
+	Observed    observed.Time
 	Pod         *corev1.Pod
 	PodState    *sandbox.State
 	SandboxGone bool

@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // retire deletes a finished run when its time is over, or when there are enough newer ones. Its Pod and steps go with it.
@@ -64,7 +65,7 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 
 // passed reports whether the instant has passed at which a finished run is checked. If not, it requests a pass then.
 func (r *Reconciler) passed(s *pass.Run, at time.Time) bool {
-	var o runpolicy.Observed
+	var o observed.Time
 	if r.Time != nil {
 		// While no manager was there, people could not look at the run either.
 		o = r.Time.Observed()

@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // Timekeeper provides the time for deadlines.
@@ -17,7 +18,7 @@ type Timekeeper interface {
 	// Now is the time by the API server's clock.
 	Now() time.Time
 	// Observed returns the known part of the time in which a manager led.
-	Observed() runpolicy.Observed
+	Observed() observed.Time
 }
 
 // gapCount is the time up to which the gaps of a run are in its status, and the seconds of pauses then: see countGaps.
@@ -44,7 +45,7 @@ func (r *Reconciler) countGaps(s *pass.Run) {
 	runpolicy.CountGaps(s.Run, s.Progress, s.Observed)
 	if known := s.Observed.Now(s.Now); known.Before(s.Now) {
 		// The heartbeat of the leader wakes no run, and a deadline may have passed already.
-		s.Wake(s.Now.Add(runpolicy.LookAfter(s.Now.Sub(known))))
+		s.Wake(s.Now.Add(observed.LookAfter(s.Now.Sub(known))))
 	}
 }
 

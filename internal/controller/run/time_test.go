@@ -13,23 +13,24 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // told is a Timekeeper that returns the times of the test.
 type told struct {
 	now      time.Time
-	observed runpolicy.Observed
+	observed observed.Time
 }
 
-func (t *told) Now() time.Time               { return t.now }
-func (t *told) Observed() runpolicy.Observed { return t.observed }
+func (t *told) Now() time.Time          { return t.now }
+func (t *told) Observed() observed.Time { return t.observed }
 
 // A gap counts once, also if the API server drops the field that records it, and a status that is read late does not hide it.
 func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	gap := runpolicy.Gap{From: noon.Add(time.Minute), To: noon.Add(11 * time.Minute)}
-	clock := &told{now: noon.Add(12 * time.Minute), observed: runpolicy.Observed{Gaps: []runpolicy.Gap{gap}}}
+	gap := observed.Gap{From: noon.Add(time.Minute), To: noon.Add(11 * time.Minute)}
+	clock := &told{now: noon.Add(12 * time.Minute), observed: observed.Time{Gaps: []observed.Gap{gap}}}
 	created := v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
 
 	// patch runs a pass with that status of pauses, and returns the one that it writes.
@@ -60,7 +61,7 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 		t.Errorf("a status that was read before the count: %d s", got.DurationSeconds)
 	}
 	// The next gap counts, once too, beside a pause that was counted meanwhile.
-	clock.observed.Gaps = append(clock.observed.Gaps, runpolicy.Gap{From: noon.Add(20 * time.Minute), To: noon.Add(21 * time.Minute)})
+	clock.observed.Gaps = append(clock.observed.Gaps, observed.Gap{From: noon.Add(20 * time.Minute), To: noon.Add(21 * time.Minute)})
 	seen.DurationSeconds += 5
 	for range 3 {
 		seen = stored(r, seen)
@@ -91,7 +92,7 @@ func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 		"overdue, no heartbeat at all":  {24 * time.Hour, -24 * time.Hour, 10 * time.Second, 11 * time.Second},
 		"overdue by less than a moment": {600*time.Second + time.Millisecond, 600*time.Second - time.Millisecond, time.Second, 2 * time.Second},
 	} {
-		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
+		clock := &told{now: noon.Add(tt.at), observed: observed.Time{Until: noon.Add(tt.until)}}
 		r := &Reconciler{Time: clock}
 		for deadline, attempt := range map[string]v1alpha1.AttemptStatus{
 			"the run's own time": {},
@@ -134,7 +135,7 @@ func TestRunsThatAreDueToGoAreLookedAtWithPauses(t *testing.T) {
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1"}}
 		run.Spec.TTLSecondsAfterFinished, run.Status.CompletionTime = new(int32(600)), new(metav1.NewTime(noon))
 		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
-		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
+		clock := &told{now: noon.Add(tt.at), observed: observed.Time{Until: noon.Add(tt.until)}}
 		r := &Reconciler{Client: builder.WithObjects(run).Build(), Time: clock}
 		s := pass.NewRun(run, clock.now)
 		if err := r.retire(t.Context(), s); err != nil {

@@ -5,7 +5,7 @@ package runenv
 import (
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // Timekeeper returns the time that deadlines use.
@@ -13,7 +13,7 @@ type Timekeeper interface {
 	// Now is the time by the API server's clock.
 	Now() time.Time
 	// Observed returns when a manager is known to have led.
-	Observed() runpolicy.Observed
+	Observed() observed.Time
 }
 
 // Clock has the two times.
@@ -33,9 +33,9 @@ func (c Clock) APINow() time.Time {
 }
 
 // Observed returns when a manager is known to have led.
-func (c Clock) Observed() runpolicy.Observed {
+func (c Clock) Observed() observed.Time {
 	if c.Time == nil {
-		return runpolicy.Observed{}
+		return observed.Time{}
 	}
 	return c.Time.Observed()
 }

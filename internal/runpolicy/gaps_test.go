@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -18,9 +19,9 @@ var noon = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
-func gaps(minutes ...int) (list []Gap) {
+func gaps(minutes ...int) (list []observed.Gap) {
 	for i := 0; i < len(minutes); i += 2 {
-		list = append(list, Gap{at(minutes[i]), at(minutes[i+1])})
+		list = append(list, observed.Gap{From: at(minutes[i]), To: at(minutes[i+1])})
 	}
 	return list
 }
@@ -30,37 +31,6 @@ func observedRun() *v1alpha1.MotorRun {
 	run.CreationTimestamp = metav1.NewTime(noon)
 	run.Spec.Limits.ActiveDeadlineSeconds, run.Spec.Limits.InputDeadlineSeconds, run.Spec.Limits.RetryDeadlineSeconds = 600, 600, 600
 	return run
-}
-
-func TestDeadlinesAreMovedByGaps(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		gaps           []Gap
-		from, deadline int
-		want           int
-	}{
-		"none":                              {nil, 0, 10, 10},
-		"before it":                         {gaps(-30, -20), 0, 10, 10},
-		"it began in one":                   {gaps(-30, 5), 0, 10, 15},
-		"within":                            {gaps(2, 62), 0, 10, 70},
-		"over the deadline":                 {gaps(9, 69), 0, 10, 70},
-		"after it":                          {gaps(10, 70), 0, 10, 10},
-		"two":                               {gaps(2, 3, 5, 8), 0, 10, 14},
-		"the first one moves it behind the": {gaps(2, 12, 15, 25), 0, 10, 30},
-	}
-	for name, tt := range tests {
-		o := Observed{Gaps: tt.gaps}
-		if got := o.Extend(at(tt.from), at(tt.deadline)); !got.Equal(at(tt.want)) {
-			t.Errorf("%s: %s, want %s", name, got, at(tt.want))
-		}
-		// The same seen from the other side: what has lasted so long.
-		if o.Shifted(at(tt.from), at(tt.want)).Before(at(tt.deadline)) || !o.Shifted(at(tt.from), at(tt.want).Add(-time.Second)).Before(at(tt.deadline)) {
-			t.Errorf("%s: Shifted does not agree with Extend", name)
-		}
-	}
-	if !(Observed{Gaps: gaps(0, 5)}).Extend(noon, time.Time{}).IsZero() {
-		t.Error("what has no deadline has got one")
-	}
 }
 
 // A deadline of a run or an attempt passes after the same counted time, however long no manager led, and never while that is not known.
@@ -100,7 +70,7 @@ func TestGapsEndNothing(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		decide := func(observed Observed, now time.Time) bool {
+		decide := func(observed observed.Time, now time.Time) bool {
 			o := Observation{Run: observedRun(), Observed: observed}
 			tt.change(&o)
 			o.Progress.Extend(o.Run, observed)
@@ -108,15 +78,15 @@ func TestGapsEndNothing(t *testing.T) {
 			return tt.over(Decide(o, now))
 		}
 		for what, want := range map[string]struct {
-			observed Observed
+			observed observed.Time
 			now      time.Time
 			over     bool
 		}{
-			"no gap":                    {Observed{}, at(10), true},
-			"the gap":                   {Observed{Gaps: hour}, at(69), false},
-			"the gap, and all the time": {Observed{Gaps: hour}, at(70), true},
-			"nothing known since":       {Observed{Until: at(5)}, at(70), false},
-			"no heartbeat seen":         {Observed{Until: time.Time{}.Add(time.Second)}, at(70), false},
+			"no gap":                    {observed.Time{}, at(10), true},
+			"the gap":                   {observed.Time{Gaps: hour}, at(69), false},
+			"the gap, and all the time": {observed.Time{Gaps: hour}, at(70), true},
+			"nothing known since":       {observed.Time{Until: at(5)}, at(70), false},
+			"no heartbeat seen":         {observed.Time{Until: time.Time{}.Add(time.Second)}, at(70), false},
 		} {
 			if got := decide(want.observed, want.now); got != want.over {
 				t.Errorf("%s, %s: over is %t", name, what, got)
@@ -127,7 +97,7 @@ func TestGapsEndNothing(t *testing.T) {
 
 func TestWhatIsDecidedInAGapHasATime(t *testing.T) {
 	t.Parallel()
-	o := Observation{Run: observedRun(), Observed: Observed{Until: time.Time{}.Add(time.Second)}, SandboxGone: true}
+	o := Observation{Run: observedRun(), Observed: observed.Time{Until: time.Time{}.Add(time.Second)}, SandboxGone: true}
 	o.Run.Spec.MaxAttempts = 3
 	if d := Decide(o, at(3)); d.Next == nil || !d.FinishedAt.Time.Equal(at(3)) {
 		t.Errorf("decision %+v", d)
@@ -139,7 +109,7 @@ func TestOutageOfTheModelDoesNotEndInAGap(t *testing.T) {
 	p := Progress{Outage: &Outage{Since: at(1)}}
 	p.Outage.DeadlineSeconds = 600
 	run := observedRun()
-	p.Extend(run, Observed{Gaps: gaps(5, 65)})
+	p.Extend(run, observed.Time{Gaps: gaps(5, 65)})
 	if got := p.Outage.Until(run); !got.Equal(at(71)) {
 		t.Errorf("until %s", got)
 	}
@@ -151,7 +121,7 @@ func TestApprovalNamesTheInstantUntilWhenItCounts(t *testing.T) {
 		ID: "q", Kind: v1alpha1.InputApproval, AskTime: metav1.NewTime(noon), ExpirationTime: metav1.NewTime(at(15)), Action: &v1alpha1.PendingAction{Tool: "bash"},
 	}
 	p := Progress{Pending: q}
-	p.Extend(observedRun(), Observed{Gaps: gaps(5, 65)})
+	p.Extend(observedRun(), observed.Time{Gaps: gaps(5, 65)})
 	if !q.ExpirationTime.Time.Equal(at(75)) || !strings.Contains(q.Question, "2026-11-01T13:15:00Z") {
 		t.Errorf("expires at %s: %s", q.ExpirationTime, q.Question)
 	}
@@ -166,7 +136,7 @@ func TestGapsAreCountedOnce(t *testing.T) {
 	tests := map[string]struct {
 		paused v1alpha1.PauseStatus
 		p      Progress
-		gaps   []Gap
+		gaps   []observed.Gap
 		want   int64
 	}{
 		"no gap":                    {},
@@ -188,7 +158,7 @@ func TestGapsAreCountedOnce(t *testing.T) {
 		run := observedRun()
 		run.Status.Paused = tt.paused
 		for range 2 {
-			CountGaps(run, tt.p, Observed{Gaps: tt.gaps})
+			CountGaps(run, tt.p, observed.Time{Gaps: tt.gaps})
 		}
 		if got := run.Status.Paused.DurationSeconds; got != tt.want {
 			t.Errorf("%s: %d s, want %d", name, got, tt.want)
