@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -110,7 +111,7 @@ func failedForGood(o Observation, f *v1alpha1.FailureSummary) *End {
 func callsInFlight(o Observation) []string {
 	var calls []string
 	for _, c := range o.Progress.Unknown {
-		if c.isOpen() {
+		if c.IsOpen() {
 			calls = append(calls, callText(c.Tool, c.Arguments))
 		}
 	}
@@ -157,7 +158,7 @@ func lostSandbox(f *v1alpha1.FailureSummary) bool {
 // heldBack reports whether a person has to decide about another attempt, because a call may have taken effect that another
 // attempt would make again.
 func heldBack(o Observation) bool {
-	return onUnknown(o.Run) == v1alpha1.UnknownAskPerson && slices.ContainsFunc(o.Progress.Unknown, CallRef.isOpen)
+	return onUnknown(o.Run) == v1alpha1.UnknownAskPerson && slices.ContainsFunc(o.Progress.Unknown, calls.Ref.IsOpen)
 }
 
 func onUnknown(run *v1alpha1.MotorRun) v1alpha1.UnknownPolicy {

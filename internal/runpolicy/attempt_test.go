@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 const (
@@ -37,7 +38,7 @@ func lost() *v1alpha1.StepOutcome {
 }
 
 func bashInFlight(o *Observation) {
-	o.Progress.Unknown = []CallRef{{ID: "a1-s1-c0", Tool: "bash", Arguments: `{"command":"pay"}`, InFlight: true}}
+	o.Progress.Unknown = []calls.Ref{{ID: "a1-s1-c0", Tool: "bash", Arguments: `{"command":"pay"}`, InFlight: true}}
 }
 
 func TestAfterAFailure(t *testing.T) {
@@ -232,7 +233,7 @@ func TestTheQuestionNamesCallsInFlight(t *testing.T) {
 	t.Parallel()
 	o := Observation{Run: attemptRun(first), SandboxGone: true}
 	bashInFlight(&o)
-	o.Progress.Unknown = append(o.Progress.Unknown, CallRef{Tool: "write", Arguments: "settled long ago"})
+	o.Progress.Unknown = append(o.Progress.Unknown, calls.Ref{Tool: "write", Arguments: "settled long ago"})
 	d := Decide(o, after(20*sec))
 	if q := d.Retry.Question; !strings.Contains(q, "whether these calls took effect:\n- bash {\"command\":\"pay\"}\n") || strings.Contains(q, "settled") {
 		t.Errorf("the question is %q", q)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -70,10 +71,10 @@ func TestProgramsBeforeChecks(t *testing.T) {
 		s.Status.Background = []v1alpha1.StepProgram{{Execution: "a1-s1-c0", CallID: "a1-s1-c0", State: v1alpha1.ProgramLost, FoundIn: 2}}
 	})
 	checks := testStep(1, 3, func(s *v1alpha1.MotorStep) { s.Spec.Checks = true })
-	if open := openPrograms([]v1alpha1.MotorStep{left, testStep(1, 2), checks}, 1); len(open) != 1 || !open[0].BrokenOff {
+	if open := calls.OpenPrograms([]v1alpha1.MotorStep{left, testStep(1, 2), checks}, 1); len(open) != 1 || !open[0].BrokenOff {
 		t.Errorf("with checks after it: %+v", open)
 	}
-	if open := openPrograms([]v1alpha1.MotorStep{left, testStep(1, 2), checks, testStep(1, 4)}, 1); len(open) != 1 || open[0].BrokenOff {
+	if open := calls.OpenPrograms([]v1alpha1.MotorStep{left, testStep(1, 2), checks, testStep(1, 4)}, 1); len(open) != 1 || open[0].BrokenOff {
 		t.Errorf("with an answer after it: %+v", open)
 	}
 }

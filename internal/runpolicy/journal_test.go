@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 func summary(through int32) stepOption {
@@ -162,7 +163,7 @@ func TestUnknownCalls(t *testing.T) {
 		testStep(1, 1, done("bash", false, 1, ""), code("outcome_unknown"), done("code", false, 1, ""), code("skipped"), done("read", false, 1, ""), code("outcome_unknown")),
 		testStep(1, 2, done("bash", true, 1, ""), call("write", "{ \"path\" :\n1}"), call("read", "{}"), call("ask_user", "{}"), call("made_up", "{}")),
 	}
-	want := []CallRef{
+	want := []calls.Ref{
 		{ID: "a1-s1-c0", Tool: "bash", Arguments: `{"question":"settled?"}`}, {ID: "a1-s1-c1", Tool: "code", Arguments: `{"question":"settled?"}`},
 		{ID: "a1-s2-c1", Tool: "write", Arguments: `{ "path" : 1}`, InFlight: true},
 	}

@@ -61,7 +61,7 @@ type Progress struct {
 	// LastCalls are its last tool calls.
 	LastCalls []v1alpha1.CallHead
 	// Calls are its calls that have a result, as the steps have them.
-	Calls []RecordedCall
+	Calls []calls.Recorded
 	// LastStep is the name of its last step, its end not counted.
 	LastStep string
 	// Running is the first call of its last turn that has no result and asks no person, nil if there is none.
@@ -75,7 +75,7 @@ type Progress struct {
 	Pending *v1alpha1.PendingInput
 	// Unknown are the last calls of which it is unknown whether they took effect. They were recorded as such, have no result yet, were broken off in
 	// the last turn, or left a program in the background whose end was not observed. Calls that only read are not among them.
-	Unknown []CallRef
+	Unknown []calls.Ref
 	// Final is the model's closing text, nil until it gave one.
 	Final *string
 	// Finished is true if its last turn has an accepted call of finish. The step after it records the end.
@@ -93,23 +93,6 @@ type Progress struct {
 	Value string
 	// Packages is the archive that a run of mode Install installed, nil until then. Final is set together with it.
 	Packages *v1alpha1.PackageArchive
-}
-
-// CallRef names a tool call.
-type CallRef struct {
-	ID, Tool string
-	// Arguments is their beginning in one line.
-	Arguments string
-	// InFlight is true if the call has no result, or if a program that it left in the background has not ended.
-	InFlight bool
-	// BrokenOff is true if it was ended from outside, and no model knows of that yet.
-	BrokenOff bool
-}
-
-// RecordedCall is a call with its result.
-type RecordedCall struct {
-	Call   *v1alpha1.ToolCall
-	Result *v1alpha1.ToolResult
 }
 
 // RunningCall is a call that is being made, as far as the journal knows.
@@ -160,8 +143,8 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	if p.Pending != nil && p.give(run, p.Attempt, p.Pending) {
 		p.Pending = nil
 	}
-	p.Unknown = append(p.Unknown, openPrograms(steps, p.Attempt)...)
-	p.InBackground = runsInBackground(steps, p.Attempt)
+	p.Unknown = append(p.Unknown, calls.OpenPrograms(steps, p.Attempt)...)
+	p.InBackground = calls.RunsInBackground(steps, p.Attempt)
 	if c := p.Running; c != nil {
 		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: fit.CutEncoded(c.Tool, maxTool), StartTime: new(metav1.NewTime(c.Since))})
 	}
@@ -289,21 +272,9 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.addInstall(s)
 	case v1alpha1.ModeAgentic:
 	}
-	p.goesOn()
-	p.Unknown = append(p.Unknown, openChecks(run, s, append(unknownCalls(s), brokenOff(s)...))...)
-}
-
-// openChecks removes from the calls of a step the checks that are harmless to repeat: those that needed no approval and have no irreversible effect
-// outside of the sandbox.
-func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, refs []CallRef) []CallRef {
-	if !s.Spec.Checks {
-		return refs
-	}
-	return slices.DeleteFunc(refs, func(ref CallRef) bool {
-		i := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == ref.ID })
-		c := &s.Spec.ToolCalls[i]
-		return calls.ApprovalOf(s, c.ID) == nil && !calls.IsRisky(run, c.Tool, c.Arguments)
-	})
+	// The model has read of the calls that were broken off before this turn, and acted on them as it saw fit.
+	p.Unknown = slices.DeleteFunc(p.Unknown, func(c calls.Ref) bool { return c.BrokenOff })
+	p.Unknown = append(p.Unknown, calls.OpenChecks(run, s, append(calls.Unknown(s), calls.BrokenOff(s)...))...)
 }
 
 // addAsks records the asks of a turn, and returns the open one, nil for none.
@@ -367,7 +338,7 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 	if !current {
 		return
 	}
-	p.Calls = append(p.Calls, RecordedCall{c, r})
+	p.Calls = append(p.Calls, calls.Recorded{Call: c, Result: r})
 	p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{
 		ID: c.ID, Tool: fit.CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMilliseconds: r.DurationMilliseconds,
 		Head: fit.CutEncoded(fit.Cut(r.Output, fit.MaxHead), fit.MaxHead),
@@ -376,30 +347,3 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 
 // maxTool bounds the name of a tool in the status, in bytes: the model can make up any name.
 const maxTool = 128
-
-// unknownCalls returns the calls of a step of which it is unknown whether they took effect. Calls are made one after the other, and their results
-// may be recorded together, so one without a result may have been made. A call that was not approved was not made, nor were those after it.
-func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
-	var found []CallRef
-	for i := range s.Spec.ToolCalls {
-		c := &s.Spec.ToolCalls[i]
-		r := calls.ResultOf(s, c.ID)
-		if r == nil && i > 0 && isHeld(s, s.Spec.ToolCalls[i-1].ID) {
-			break
-		}
-		if r == nil && isHeld(s, c.ID) && calls.LastUnknown(s, c.ID) == nil {
-			break
-		}
-		if !toolapi.HasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
-			continue
-		}
-		found = append(found, CallRef{ID: c.ID, Tool: c.Tool, Arguments: fit.OneLine(c.Arguments, fit.MaxHead), InFlight: r == nil})
-	}
-	return found
-}
-
-// isHeld reports whether a call has no result because it is to be approved, or was not.
-func isHeld(s *v1alpha1.MotorStep, callID string) bool {
-	a := calls.ApprovalOf(s, callID)
-	return a != nil && a.Outcome != v1alpha1.AskApproved && calls.ResultOf(s, callID) == nil
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
 
@@ -80,7 +81,7 @@ func (t *boundedText) line(format string, args ...any) {
 	}
 }
 
-func (t *boundedText) unknownCalls(calls []CallRef, workspaceLost bool) {
+func (t *boundedText) unknownCalls(calls []calls.Ref, workspaceLost bool) {
 	if len(calls) == 0 {
 		return
 	}

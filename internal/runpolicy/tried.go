@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -38,7 +39,7 @@ type tried struct {
 
 // triedIn returns the last calls of an attempt. Repeats of a call with the same outcome are counted as one: otherwise an attempt that ends because
 // it repeats itself would be remembered for nothing else.
-func triedIn(calls []RecordedCall) []tried {
+func triedIn(calls []calls.Recorded) []tried {
 	var list []tried
 	for _, rc := range slices.Backward(calls) {
 		c, r := rc.Call, rc.Result
@@ -68,7 +69,7 @@ func ends(output string) string {
 var patched = regexp.MustCompile(`(?m)^(?:\+\+\+ (?:b/)?|\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\t\r\n]+)`)
 
 // changedIn returns the files that the calls of an attempt wrote with their tools, in the order in which they were first written.
-func changedIn(calls []RecordedCall) []string {
+func changedIn(calls []calls.Recorded) []string {
 	var changed []string
 	for _, rc := range calls {
 		if !rc.Result.OK || len(changed) >= maxChanged {

@@ -9,25 +9,26 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 func TestTried(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a line of output\n", 4000) + "FAILED test_totals - assert 3 == 4"
 	for name, tt := range map[string]struct {
-		calls []RecordedCall
+		calls []calls.Recorded
 		want  []string
 	}{
 		"none": {},
 		"different ends": {
-			[]RecordedCall{made("bash", `{"command":"make"}`, "exit_2", "no rule"), made("bash", `{"command":"make"}`, "", "built")},
+			[]calls.Recorded{made("bash", `{"command":"make"}`, "exit_2", "no rule"), made("bash", `{"command":"make"}`, "", "built")},
 			[]string{`- "bash" "{\"command\":\"make\"}" ended with "exit_2": "no rule"`, `- "bash" "{\"command\":\"make\"}" succeeded: "built"`},
 		},
 		"one call again and again does not push out the others": {
-			append([]RecordedCall{made("edit", `{"path":"a"}`, "no_match", "not there")}, slices.Repeat([]RecordedCall{made("read", `{"path":"b"}`, "not_found", "no b")}, 40)...),
+			append([]calls.Recorded{made("edit", `{"path":"a"}`, "no_match", "not there")}, slices.Repeat([]calls.Recorded{made("read", `{"path":"b"}`, "not_found", "no b")}, 40)...),
 			[]string{`- "edit" "{\"path\":\"a\"}" ended with "no_match": "not there"`, `- "read" "{\"path\":\"b\"}" ended with "not_found", 40 times in a row: "no b"`},
 		},
-		"no output": {[]RecordedCall{made("bash", "{}", "", "")}, []string{`- "bash" "{}" succeeded`}},
+		"no output": {[]calls.Recorded{made("bash", "{}", "", "")}, []string{`- "bash" "{}" succeeded`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,11 +41,11 @@ func TestTried(t *testing.T) {
 			}
 		})
 	}
-	got := triedIn([]RecordedCall{made("bash", "{}", "exit_1", long)})[0].String()
+	got := triedIn([]calls.Recorded{made("bash", "{}", "exit_1", long)})[0].String()
 	if !strings.Contains(got, "a line of output") || !strings.HasSuffix(got, `assert 3 == 4"`) || len(got) > 600 {
 		t.Errorf("of a long output: %s", got)
 	}
-	var many []RecordedCall
+	var many []calls.Recorded
 	for i := range 100 {
 		many = append(many, made("bash", fmt.Sprint(i), "", ""))
 	}
@@ -57,7 +58,7 @@ func TestTried(t *testing.T) {
 func TestTriedTakesTheRoomThereIs(t *testing.T) {
 	t.Parallel()
 	text := &boundedText{left: 200}
-	text.tried(triedIn([]RecordedCall{made("bash", "first", "exit_1", strings.Repeat("x", 100)), made("bash", "second", "exit_1", "y")}))
+	text.tried(triedIn([]calls.Recorded{made("bash", "first", "exit_1", strings.Repeat("x", 100)), made("bash", "second", "exit_1", "y")}))
 	if got := text.String(); !strings.Contains(got, "second") || strings.Contains(got, "first") || text.left < 0 {
 		t.Errorf("%d left: %s", text.left, got)
 	}
@@ -65,25 +66,25 @@ func TestTriedTakesTheRoomThereIs(t *testing.T) {
 
 func TestChanged(t *testing.T) {
 	t.Parallel()
-	many := []RecordedCall{}
+	many := []calls.Recorded{}
 	for i := range 2 * maxChanged {
 		many = append(many, made("write", fmt.Sprintf(`{"path":"f%d"}`, i), "", ""))
 	}
 	for name, tt := range map[string]struct {
-		calls []RecordedCall
+		calls []calls.Recorded
 		want  []string
 	}{
 		"none":       {},
-		"each once":  {[]RecordedCall{made("write", `{"path":"./a"}`, "", ""), made("edit", `{"path":"a"}`, "", ""), made("edit", `{"path":"b"}`, "", "")}, []string{"a", "b"}},
-		"not failed": {[]RecordedCall{made("edit", `{"path":"a"}`, "no_match", "")}, nil},
-		"not read":   {[]RecordedCall{made("read", `{"path":"a"}`, "", ""), made("bash", `{"path":"b"}`, "", "")}, nil},
+		"each once":  {[]calls.Recorded{made("write", `{"path":"./a"}`, "", ""), made("edit", `{"path":"a"}`, "", ""), made("edit", `{"path":"b"}`, "", "")}, []string{"a", "b"}},
+		"not failed": {[]calls.Recorded{made("edit", `{"path":"a"}`, "no_match", "")}, nil},
+		"not read":   {[]calls.Recorded{made("read", `{"path":"a"}`, "", ""), made("bash", `{"path":"b"}`, "", "")}, nil},
 		"a patch": {
-			[]RecordedCall{made("patch", `{"patch":"--- a/x\n+++ b/x\t2026\n@@\n-1\n+2\n--- a/gone\n+++ /dev/null\n"}`, "", "")}, []string{"x"},
+			[]calls.Recorded{made("patch", `{"patch":"--- a/x\n+++ b/x\t2026\n@@\n-1\n+2\n--- a/gone\n+++ /dev/null\n"}`, "", "")}, []string{"x"},
 		},
 		"another patch": {
-			[]RecordedCall{made("patch", `{"patch":"*** Begin Patch\n*** Update File: c.py\n*** Move to: d.py\n*** Add File: e.py\n"}`, "", "")}, []string{"c.py", "d.py", "e.py"},
+			[]calls.Recorded{made("patch", `{"patch":"*** Begin Patch\n*** Update File: c.py\n*** Move to: d.py\n*** Add File: e.py\n"}`, "", "")}, []string{"c.py", "d.py", "e.py"},
 		},
-		"no JSON": {[]RecordedCall{made("write", `{"path":`, "", "")}, nil},
+		"no JSON": {[]calls.Recorded{made("write", `{"path":`, "", "")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
