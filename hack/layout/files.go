@@ -16,7 +16,7 @@ import (
 const maxFiles = 20
 
 // crowdedToday are the packages that have more, with how many. A number only ever gets smaller.
-var crowdedToday = map[string]int{"internal/runpolicy": 22}
+var crowdedToday = map[string]int{}
 
 // trees are the folders with the product's code.
 var trees = []string{"api", "cmd", "internal"}

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/recovery"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -203,7 +204,15 @@ func fitsRetry(r *v1alpha1.Response) bool {
 
 func next(o Observation, f *v1alpha1.FailureSummary, now time.Time, cause v1alpha1.AttemptCause, guidance string) *Next {
 	n := &Next{Index: current(o).Index + 1, Cause: cause, NewSandbox: lostSandbox(f) || isUnusable(o, now)}
-	n.RecoveryContext = recoveryContext(o, f, n, guidance)
+	p := o.Progress
+	earlier := recovery.Earlier{
+		Index: n.Index, NewSandbox: n.NewSandbox, Failure: f, Partial: p.Partial, Attempts: o.Run.Status.Attempts, Skill: o.Run.Status.Skill,
+		Calls: p.Calls, Unknown: p.Unknown, Guidance: guidance,
+	}
+	if p.Running != nil {
+		earlier.Unfinished = []string{p.Running.Tool}
+	}
+	n.RecoveryContext = recovery.Context(earlier)
 	return n
 }
 

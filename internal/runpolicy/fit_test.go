@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
+	"motorcortex.dev/motorcortex/internal/runpolicy/recovery"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -57,7 +58,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 			Type: t, Status: metav1.ConditionFalse, Reason: strings.Repeat("R", 30), Message: text(1000), LastTransitionTime: *at, ObservedGeneration: 1 << 40,
 		})
 	}
-	operator, person := recoveryRoom(st.Skill)
+	operator, person := recovery.Room(st.Skill)
 	for i := range int32(10) {
 		a := v1alpha1.AttemptStatus{
 			Index: i + 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(operator + person), StartTime: at, Iterations: 50, Usage: bigUsage(),

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/runpolicy/recovery"
 )
 
 func TestRecoveryContext(t *testing.T) {
@@ -98,17 +99,17 @@ func TestRecoveryContextHoldsHostileText(t *testing.T) {
 // With the largest skill, the failure of the attempt and the person's text still fit.
 func TestRecoveryRoomBesideASkill(t *testing.T) {
 	t.Parallel()
-	if own, person := recoveryRoom(nil); own != maxRecovery || person != maxGuidance {
+	if own, person := recovery.Room(nil); own != 5<<10 || person != 7<<10+256 {
 		t.Errorf("without a skill there is room for %d and %d bytes", own, person)
 	}
-	own, person := recoveryRoom(fullSkill())
-	if own < 1<<10 || person < 1<<10 || own+person+fit.SkillSize(fullSkill()) > maxRecovery+maxGuidance+2 {
+	own, person := recovery.Room(fullSkill())
+	if own < 1<<10 || person < 1<<10 || own+person+fit.SkillSize(fullSkill()) > (5<<10)+(7<<10)+256+2 {
 		t.Errorf("there is room for %d and %d bytes", own, person)
 	}
 	o := Observation{Run: testRun()}
 	o.Run.Status.Skill = fullSkill()
 	f := &v1alpha1.FailureSummary{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: strings.Repeat("<", 2000)}
-	got := recoveryContext(o, f, &Next{Index: 2}, strings.Repeat("\"", 4096))
+	got := recovery.Context(recovery.Earlier{Index: 2, Failure: f, Skill: o.Run.Status.Skill, Guidance: strings.Repeat("\"", 4096)})
 	if n := fit.EncodedSize(got); n > own+person || !strings.Contains(got, "How it failed: ToolFailure, Why") || !strings.Contains(got, "This is an instruction") {
 		t.Errorf("%d bytes: %s", n, got)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package runpolicy
+package recovery
 
 import (
 	"encoding/json"
@@ -126,12 +126,12 @@ func (t *boundedText) tried(calls []tried) {
 func (c tried) String() string {
 	end, most := "succeeded", maxTriedOK
 	if !c.ok {
-		end, most = "ended with "+fit.Quoted(c.code, maxRecoveryHead), maxTriedOutput
+		end, most = "ended with "+fit.Quoted(c.code, maxHead), maxTriedOutput
 	}
 	if c.times > 1 {
 		end += fmt.Sprintf(", %d times in a row", c.times)
 	}
-	line := fmt.Sprintf("- %s %s %s", fit.Quoted(c.tool, maxRecoveryHead), fit.Quoted(c.arguments, maxTriedArguments), end)
+	line := fmt.Sprintf("- %s %s %s", fit.Quoted(c.tool, maxHead), fit.Quoted(c.arguments, maxTriedArguments), end)
 	if c.output != "" {
 		line += ": " + fit.QuotedMiddle(c.output, most)
 	}
