@@ -3,10 +3,9 @@
 package conversation
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-
-	"fmt"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"

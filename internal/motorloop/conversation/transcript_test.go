@@ -4,10 +4,9 @@ package conversation
 
 import (
 	"encoding/json"
-	"testing"
-
 	"fmt"
 	"strings"
+	"testing"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calls decides about single calls of a run: which need the approval of a person, which may not be made or are not made twice, and what
-// their arguments are. It knows the record of a call and nothing of the course of the run.
+// Package calls decides about single calls of a run: which need the approval of a person, which may not be made or are not made twice, what
+// their arguments are, and which may have had effects. It knows the record of a call and nothing of the course of the run.
 package calls
 
 import (
