@@ -52,9 +52,14 @@ func (r *Reconciler) unfinishedRuns(ctx context.Context, o client.Object) []reco
 // of its namespace, with any label.
 func (r *Reconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
 	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" && o.GetName() != sandbox.BaselineName {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
+		return []reconcile.Request{runBeside(o, run)}
 	}
 	return r.unfinishedRuns(ctx, o)
+}
+
+// runBeside returns the request for the run of that name in the namespace of an object.
+func runBeside(o client.Object, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}
 }
 
 // runOfClaim maps the claim of a workspace to its run.
@@ -63,7 +68,7 @@ func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
 	if run == "" {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
+	return []reconcile.Request{runBeside(o, run)}
 }
 
 // runsOf lists the runs of a namespace. They belong to the cache: the caller must not change them.
@@ -112,29 +117,25 @@ type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // stepEvents requests a pass for the run of a step: at once if the step can decide something, and else within progressPause.
 func (r *Reconciler) stepEvents() handler.EventHandler {
-	at := func(ctx context.Context, o client.Object, q requests) {
-		owner := metav1.GetControllerOfNoCopy(o)
-		step, ok := o.(*v1alpha1.MotorStep)
-		if owner == nil || owner.Kind != "MotorRun" || !ok {
-			return
+	atOnce := func(o client.Object, q requests) {
+		if request, ok := runOfStep(o); ok {
+			q.Add(request)
 		}
-		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name}}
+	}
+	at := func(ctx context.Context, o client.Object, q requests) {
+		request, ok := runOfStep(o)
+		step, isStep := o.(*v1alpha1.MotorStep)
 		run := &v1alpha1.MotorRun{}
-		if onlyShows(step) && r.Get(ctx, request.NamespacedName, run, client.UnsafeDisableDeepCopy) == nil && goesItsWay(run) {
+		if ok && isStep && onlyShows(step) && r.Get(ctx, request.NamespacedName, run, client.UnsafeDisableDeepCopy) == nil && goesItsWay(run) {
 			q.AddAfter(request, progressPause)
 			return
 		}
-		q.Add(request)
-	}
-	atOnce := func(o client.Object, q requests) {
-		if owner := metav1.GetControllerOfNoCopy(o); owner != nil && owner.Kind == "MotorRun" {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name}})
-		}
+		atOnce(o, q)
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q requests) { at(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requests) {
-			if metav1.GetControllerOfNoCopy(e.ObjectNew) == nil {
+			if _, ok := runOfStep(e.ObjectNew); !ok {
 				atOnce(e.ObjectOld, q) // The step was taken from its run.
 				return
 			}
@@ -142,6 +143,15 @@ func (r *Reconciler) stepEvents() handler.EventHandler {
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) { atOnce(e.Object, q) },
 	}
+}
+
+// runOfStep returns the request for the run that owns a step, false if none does.
+func runOfStep(o client.Object) (reconcile.Request, bool) {
+	owner := metav1.GetControllerOfNoCopy(o)
+	if owner == nil || owner.Kind != "MotorRun" {
+		return reconcile.Request{}, false
+	}
+	return runBeside(o, owner.Name), true
 }
 
 // onlyShows reports whether a step shows how far the run got, and nothing that its controller decides about: no end, no ask, no call with an unknown
