@@ -17,10 +17,10 @@ import (
 // Baseline ensures that the namespace's closing NetworkPolicy exists, as it must be, before any sandbox does. It corrects a policy that was edited
 // or deleted, and has the sandboxes that the policy closes tested again.
 func (p *Policies) Baseline(ctx context.Context, s *pass.Run) (bool, error) {
-	want := sandbox.BaselineNetworkPolicy(s.Run.Namespace, p.Sandbox)
-	if p.stands(ctx, s, want.Name) {
+	if p.stands(ctx, s, sandbox.BaselineName) {
 		return true, nil
 	}
+	want := sandbox.BaselineNetworkPolicy(s.Run.Namespace, p.Sandbox)
 	// Read past the cache: it holds our label's policies only, and a sandbox must not be created on an old answer.
 	have, err := p.get(ctx, want.Name, want.Namespace)
 	if err != nil {

@@ -25,10 +25,10 @@ func (p *Policies) Route(ctx context.Context, s *pass.Run) (bool, error) {
 	if len(s.Domains) == 0 {
 		return true, p.CloseRoute(ctx, s.Run)
 	}
-	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, p.Sandbox)
-	if p.stands(ctx, s, want.Name) {
+	if p.stands(ctx, s, sandbox.EgressPolicyName(s.Run)) {
 		return true, nil
 	}
+	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, p.Sandbox)
 	have, err := p.get(ctx, want.Name, want.Namespace)
 	if err != nil {
 		return false, err
