@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -122,12 +123,7 @@ func pathOf(all []taken) []Mark {
 	for m, list := range at {
 		path = append(path, Mark{Moment: m, P50: tenth(ms(quantile(list, 0.5)))})
 	}
-	slices.SortFunc(path, func(a, b Mark) int {
-		if a.P50 != b.P50 {
-			return int(10 * (a.P50 - b.P50))
-		}
-		return strings.Compare(string(a.Moment), string(b.Moment))
-	})
+	slices.SortFunc(path, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.P50, b.P50), cmp.Compare(a.Moment, b.Moment)) })
 	return path
 }
 
