@@ -243,14 +243,27 @@ func TestSandboxKeepsItsLabels(t *testing.T) {
 	must(t, manager.Create(ctx, pod))
 	const kept = "NetworkPolicies select Pods by their labels"
 	for name, labels := range map[string]string{
-		"one more": `{"app":"web"}`, "another run": `{"motorcortex.dev/run":"b"}`, "no run": `{"motorcortex.dev/run":null}`, "a manager": `{"app.kubernetes.io/managed-by":"motorcortex"}`,
+		"one more": `{"app":"web"}`, "another run": `{"motorcortex.dev/run":"b"}`, "a pool": `{"motorcortex.dev/pool":"warm"}`, "no run": `{"motorcortex.dev/run":null}`, "a manager": `{"app.kubernetes.io/managed-by":"motorcortex"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"labels":%s}}`, labels)), kept)
 			wantRefused(t, admin.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"labels":%s}}`, labels)), kept)
 		})
 	}
-	wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"ownerReferences":null}}`)), "a sandbox belongs to its run")
+	owner := func(format string) client.Patch {
+		return mergePatchOf(`{"metadata":{"ownerReferences":[`+format+`]}}`, pod.OwnerReferences[0].UID)
+	}
+	for name, patch := range map[string]client.Patch{
+		"none":       mergePatchOf(`{"metadata":{"ownerReferences":null}}`),
+		"no control": owner(`{"apiVersion":"motorcortex.dev/v1alpha1","kind":"MotorRun","name":"run","uid":%q,"controller":false}`),
+		"other name": owner(`{"apiVersion":"motorcortex.dev/v1alpha1","kind":"MotorRun","name":"other","uid":%q,"controller":true}`),
+		"other kind": owner(`{"apiVersion":"v1","kind":"ConfigMap","name":"run","uid":%q,"controller":true}`),
+		"other API":  owner(`{"apiVersion":"example.org/v1","kind":"MotorRun","name":"run","uid":%q,"controller":true}`),
+	} {
+		t.Run("owner "+name, func(t *testing.T) {
+			wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), patch), "a sandbox belongs to its run")
+		})
+	}
 	wantRefused(t, patchJSON(ctx, admin, pod, `[{"op":"replace","path":"/spec/containers/0/image","value":"other"}]`), "keeps the image")
 	packed := packedPod(pod.Namespace, "packed")
 	must(t, manager.Create(ctx, packed))

@@ -213,10 +213,11 @@ func TestForeignPodOfThatName(t *testing.T) {
 }
 
 func TestForeignPodSurvivesTheRun(t *testing.T) {
-	r := newRig(t)
+	r := emptyRig(t, withoutChecks, "true")
+	r.create(admin)
 	r.step()
 	pod := r.pod()
-	// An owner that does not control it is none.
+	// An owner that does not control it is none. Where the policies are in force no user can make it one.
 	pod.OwnerReferences[0].Controller = new(false)
 	must(t, admin.Update(r.ctx, pod))
 	r.patchSpec(`{"cancel":true}`)
