@@ -197,6 +197,9 @@ run_tests() {
 	go test -tags "$tags" -count=1 -timeout 30m -v ./test/e2e/... "$@" 2>&1 | tee "$OUT/$name.log" |
 		grep --line-buffered -E '^(=== RUN|--- |\s+--- |ok|FAIL|PASS|panic)' || {
 		tail -n 200 "$OUT/$name.log"
+		# The logs of managers are long, and hide what the tests said.
+		say "what the tests said:"
+		grep -E '^\s+\w+_test\.go:[0-9]+: ' "$OUT/$name.log" | cut -c1-400 | tail -n 60 || true
 		die "tests failed; all of their output is in ${OUT#"$ROOT"/}/$name.log"
 	}
 	say "tests passed; all of their output is in ${OUT#"$ROOT"/}/$name.log"
