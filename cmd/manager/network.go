@@ -58,7 +58,7 @@ func forbiddenTargets(ctx context.Context, reader client.Reader, o options, log 
 	}
 	// The canary: a Pod of another namespace that certainly listens, because it is this one.
 	if _, port, err := net.SplitHostPort(o.healthAddress); err == nil && o.podIP != "" {
-		targets = append(targets, toolapi.ProbeTarget{Name: "the manager", Network: "tcp", Address: net.JoinHostPort(o.podIP, port)})
+		targets = append(targets, toolapi.ProbeTarget{Name: toolapi.ProbeManager, Network: "tcp", Address: net.JoinHostPort(o.podIP, port)})
 	}
 	for _, server := range nameServers("/etc/resolv.conf") {
 		address := net.JoinHostPort(server, "53")

@@ -2,7 +2,12 @@
 
 package toolapi
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
 
 // MaxProbeTargets is the most targets of a probe. Tool servers of the first release accept as many.
 const MaxProbeTargets = 64
@@ -13,6 +18,23 @@ type ProbeRequest struct {
 	Targets []ProbeTarget `json:"targets"`
 	// TimeoutMs bounds each try, 1 to 5000.
 	TimeoutMs int32 `json:"timeoutMs"`
+}
+
+// ProbeManager is the name of the target that is a replica of the manager: its own address, where it certainly listens.
+const ProbeManager = "the manager"
+
+// Digest returns the SHA-256 of the networks and addresses of the targets, in hex. Two requests with the same digest try the same. One replica of the
+// manager is as good as another one, so its address does not count.
+func (r ProbeRequest) Digest() string {
+	h := sha256.New()
+	for _, t := range r.Targets {
+		address := t.Address
+		if t.Name == ProbeManager {
+			address = t.Name
+		}
+		_, _ = fmt.Fprintf(h, "%s %s\n", t.Network, address)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // ProbeTarget is one address to try.
@@ -37,8 +59,10 @@ type ProbeResponse struct {
 	Confinement *Confinement `json:"confinement,omitempty"`
 }
 
-// Probed describes the last probes in a row in which nothing was reached.
+// Probed describes the last probes in a row that had the same targets and reached nothing.
 type Probed struct {
+	// Targets is the Digest of their request, "" from a tool server that does not report it.
+	Targets string `json:"targets,omitempty"`
 	// Tries is how many they are.
 	Tries int32 `json:"tries"`
 	// OverMs is the time from the end of the first of them to the beginning of the last, in milliseconds.

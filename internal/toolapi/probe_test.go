@@ -36,3 +36,26 @@ func TestOpenNearby(t *testing.T) {
 		}
 	}
 }
+
+// A proof holds for another replica of the manager, and not for other targets.
+func TestDigestOfAProbe(t *testing.T) {
+	t.Parallel()
+	of := func(targets ...ProbeTarget) string { return ProbeRequest{Targets: targets}.Digest() }
+	node := ProbeTarget{Name: "the node", Network: "tcp", Address: "10.0.0.1:10250"}
+	manager := ProbeTarget{Name: ProbeManager, Network: "tcp", Address: "10.1.0.1:8081"}
+	want := of(node, manager)
+	renamed, replica := node, manager
+	renamed.Name, replica.Address = "a node", "10.1.0.2:8081"
+	if got := of(renamed, replica); got != want {
+		t.Error("the name of a target or the replica of the manager counts")
+	}
+	other, udp := node, node
+	other.Address, udp.Network = "10.0.0.2:10250", "udp"
+	for name, got := range map[string]string{
+		"another address": of(other, manager), "another network": of(udp, manager), "one less": of(node), "another order": of(manager, node),
+	} {
+		if got == want {
+			t.Errorf("%s: the digest is the same", name)
+		}
+	}
+}

@@ -71,12 +71,13 @@ func (s *Server) probe(r *request.Request) (any, error) {
 		return nil, err // Tries that were cut off show nothing.
 	}
 	resp := toolapi.ProbeResponse{Results: results, Nearby: around, Confinement: s.confinement()}
-	s.countProbe(len(resp.Open()) == 0, began, time.Now())
+	s.countProbe(req.Digest(), len(resp.Open()) == 0, began, time.Now())
 	return resp, nil
 }
 
-// blockedProbes are probes in a row that reached nothing.
+// blockedProbes are probes in a row with the same targets that reached nothing.
 type blockedProbes struct {
+	targets             string
 	tries               int32
 	firstEnd, lastBegan time.Time
 }
@@ -85,7 +86,7 @@ type blockedProbes struct {
 const maxBlocked = 100
 
 // countProbe notes a probe. A manager that takes the run over learns from it that the isolation was proved to this process.
-func (s *Server) countProbe(blocked bool, began, ended time.Time) {
+func (s *Server) countProbe(targets string, blocked bool, began, ended time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := &s.blocked
@@ -93,8 +94,8 @@ func (s *Server) countProbe(blocked bool, began, ended time.Time) {
 	case !blocked:
 		*b = blockedProbes{}
 		return
-	case b.tries == 0:
-		b.firstEnd = ended
+	case b.targets != targets || b.tries == 0:
+		*b = blockedProbes{targets: targets, firstEnd: ended}
 	}
 	b.tries, b.lastBegan = min(b.tries+1, maxBlocked), began
 }
@@ -107,7 +108,7 @@ func (s *Server) probed() *toolapi.Probed {
 	if b.tries == 0 {
 		return nil
 	}
-	return &toolapi.Probed{Tries: b.tries, OverMs: max(0, b.lastBegan.Sub(b.firstEnd).Milliseconds()), Confinement: s.confinement()}
+	return &toolapi.Probed{Targets: b.targets, Tries: b.tries, OverMs: max(0, b.lastBegan.Sub(b.firstEnd).Milliseconds()), Confinement: s.confinement()}
 }
 
 // maxNearby bounds the report of the neighbourhood. Reached addresses come first.

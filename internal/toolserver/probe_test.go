@@ -224,22 +224,25 @@ func TestBlockedProbes(t *testing.T) {
 	t.Parallel()
 	s, at := &Server{}, func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
 	for i, tt := range []struct {
+		targets      string
 		blocked      bool
 		began, ended int
 		want         blockedProbes
 	}{
-		{true, 0, 100, blockedProbes{1, at(100), at(0)}},
-		{true, 100, 200, blockedProbes{2, at(100), at(100)}},
-		{true, 250, 300, blockedProbes{3, at(100), at(250)}},
-		{false, 300, 301, blockedProbes{}},
-		{true, 350, 351, blockedProbes{1, at(351), at(350)}},
+		{"a", true, 0, 100, blockedProbes{"a", 1, at(100), at(0)}},
+		{"a", true, 100, 200, blockedProbes{"a", 2, at(100), at(100)}},
+		{"a", true, 250, 300, blockedProbes{"a", 3, at(100), at(250)}},
+		{"a", false, 300, 301, blockedProbes{}},
+		{"a", true, 350, 351, blockedProbes{"a", 1, at(351), at(350)}},
+		{"b", true, 352, 353, blockedProbes{"b", 1, at(353), at(352)}},
+		{"b", true, 354, 355, blockedProbes{"b", 2, at(353), at(354)}},
 	} {
-		if s.countProbe(tt.blocked, at(tt.began), at(tt.ended)); s.blocked != tt.want {
+		if s.countProbe(tt.targets, tt.blocked, at(tt.began), at(tt.ended)); s.blocked != tt.want {
 			t.Errorf("after %d: %+v", i, s.blocked)
 		}
 	}
 	for range 2 * maxBlocked {
-		s.countProbe(true, at(400), at(500))
+		s.countProbe("b", true, at(400), at(500))
 	}
 	if s.blocked.tries != maxBlocked {
 		t.Errorf("it grows to %d", s.blocked.tries)
