@@ -53,20 +53,11 @@ type Run struct {
 	Unseen bool
 	// Message is the status message if no condition shows what the run waits for.
 	Message string
-	// Unlock are called when the pass is over and the status is written.
-	Unlock []func()
 }
 
 // NewRun begins a pass over a run.
 func NewRun(run *v1alpha1.MotorRun, now time.Time) *Run {
 	return &Run{Pass: Pass{Now: now}, Before: run.DeepCopy(), Run: run}
-}
-
-// Release unlocks all locks of the pass.
-func (s *Run) Release() {
-	for _, f := range s.Unlock {
-		f()
-	}
 }
 
 // Set sets a condition of the run.

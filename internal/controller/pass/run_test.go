@@ -58,15 +58,3 @@ func TestHasSandbox(t *testing.T) {
 		}
 	}
 }
-
-func TestReleaseUnlocksAll(t *testing.T) {
-	t.Parallel()
-	unlocked := 0
-	s := NewRun(&v1alpha1.MotorRun{}, time.Now())
-	for range 2 {
-		s.Unlock = append(s.Unlock, func() { unlocked++ })
-	}
-	if s.Release(); unlocked != 2 {
-		t.Errorf("%d are unlocked", unlocked)
-	}
-}

@@ -5,8 +5,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"sync"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -18,7 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
-	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/controller/queue"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -27,7 +25,7 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil
 	}
-	turn, err := r.takeTurn(ctx, s)
+	turn, err := r.turns().Take(ctx, s.Run, s.Now)
 	if err != nil {
 		return false, err
 	}
@@ -48,66 +46,13 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	return true, nil
 }
 
-// takeTurn decides from the cache that a run waits, because the end of the run that it waits for wakes it. Irreversible decisions use the bound and
-// the runs as the API server itself has them. They are made by one pass of the namespace at a time, until its status is written. Otherwise two runs
-// could take the same slot, or one could be rejected because of a run that has ended.
-func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn, error) {
-	if !runpolicy.HasModel(s.Run) {
-		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
-	}
-	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
-	if err != nil {
-		return runpolicy.Turn{}, err
-	}
-	runs, err := r.runsOf(ctx, s.Run.Namespace)
-	if err != nil {
-		return runpolicy.Turn{}, err
-	}
-	since := r.lookingSince()
-	if turn := runpolicy.TakeTurn(s.Run, c.Spec.Concurrency, runs, since, s.Now); turn.Verdict == runpolicy.Wait {
-		return turn, nil
-	}
-	if c, err = cortex.Get(ctx, r.Live, s.Run.Namespace); err != nil || c.Spec.Concurrency == nil {
-		return runpolicy.Turn{Verdict: runpolicy.Admit}, err
-	}
-	s.Unlock = append(s.Unlock, r.admissions.lock(s.Run.Namespace))
-	runs, err = r.runHeads(ctx, s.Run.Namespace)
-	if err != nil {
-		return runpolicy.Turn{}, err
-	}
-	return runpolicy.TakeTurn(s.Run, c.Spec.Concurrency, runs, since, s.Now), nil
+// turns returns the part that decides whose turn it is.
+func (r *Reconciler) turns() *queue.Queue {
+	return &queue.Queue{Client: r.Client, Live: r.Live, State: &r.queues, Own: r.Now}
 }
 
-// lookingSince returns when this reconciler first asked whose turn it is, which it does for the first time as the leader.
-func (r *Reconciler) lookingSince() time.Time {
-	r.looking.Do(func() { r.since = r.apiNow() })
-	return r.since
-}
-
-// headsPage bounds how many runs are in memory with everything that is in them, up to 1.5 MiB each.
-const headsPage = 16
-
-// runHeads lists, past the cache, only the data about a namespace's runs that the queue needs: whole runs may not fit into the manager's memory.
-func (r *Reconciler) runHeads(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
-	var heads []v1alpha1.MotorRun
-	for next := ""; ; {
-		var page v1alpha1.MotorRunList
-		if err := r.Live.List(ctx, &page, client.InNamespace(namespace), client.Limit(headsPage), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("list runs: %w", err)
-		}
-		for i := range page.Items {
-			run := &page.Items[i]
-			heads = append(heads, v1alpha1.MotorRun{
-				ObjectMeta: metav1.ObjectMeta{Name: run.Name, CreationTimestamp: run.CreationTimestamp, DeletionTimestamp: run.DeletionTimestamp},
-				Spec:       v1alpha1.MotorRunSpec{Mode: run.Spec.Mode, Priority: run.Spec.Priority, Suspend: run.Spec.Suspend, Cancel: run.Spec.Cancel},
-				Status:     v1alpha1.MotorRunStatus{Conditions: run.Status.Conditions},
-			})
-		}
-		if next = page.Continue; next == "" {
-			return heads, nil
-		}
-	}
-}
+// lookingSince returns when this reconciler first asked whose turn it is.
+func (r *Reconciler) lookingSince() time.Time { return r.queues.Since(r.apiNow()) }
 
 // waitMessage names the same run as before while that run is in the way: each change of the message is a write.
 func waitMessage(run *v1alpha1.MotorRun, turn runpolicy.Turn) string {
@@ -157,16 +102,4 @@ func (r *Reconciler) nextTurns(ctx context.Context, o client.Object) []reconcile
 	return r.chosen(ctx, o, func(c *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 		return runpolicy.NextTurns(c.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
 	})
-}
-
-// stripes are locks, one for many namespaces: their number must not grow with that of the namespaces.
-type stripes [64]sync.Mutex
-
-// lock locks a namespace. The returned function unlocks it.
-func (l *stripes) lock(namespace string) (unlock func()) {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(namespace))
-	m := &l[h.Sum32()%uint32(len(l))]
-	m.Lock()
-	return m.Unlock
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
+	"motorcortex.dev/motorcortex/internal/controller/queue"
 	"motorcortex.dev/motorcortex/internal/controller/sweep"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
@@ -89,14 +89,12 @@ type Reconciler struct {
 	Time Timekeeper
 
 	// indexes is true if the cache finds runs by the indexes of index.go.
-	indexes    bool
-	counts     pass.RunCache[gapCount]
-	enforced   isolation.State
-	granted    grant.State
-	placed     placement.State
-	admissions stripes
-	looking    sync.Once
-	since      time.Time
+	indexes  bool
+	counts   pass.RunCache[gapCount]
+	enforced isolation.State
+	granted  grant.State
+	placed   placement.State
+	queues   queue.State
 }
 
 // grants returns the part that informs the egress proxy of what runs may reach.
@@ -171,7 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, r.abandon(ctx, run)
 	}
 	s := pass.NewRun(reach.Effective(run), r.apiNow())
-	defer s.Release()
+	defer r.turns().Settle(s.Run)
 	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
 	err := r.converge(ctx, s)
 	if err == nil {
