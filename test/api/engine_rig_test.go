@@ -194,7 +194,7 @@ func (r *engineRig) giveTo(worker string, epoch int64) {
 		if len(st.Attempts) == 0 {
 			st.Attempts = []v1alpha1.AttemptStatus{{Index: 1, Cause: v1alpha1.CauseFirst}}
 		}
-		st.Sandbox = &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: r.podUID, PodIP: r.ip}
+		st.Sandbox = &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: r.podUID, PodIP: r.ip, CreationTime: &r.run.CreationTimestamp}
 		st.Conditions = []metav1.Condition{{
 			Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSandboxReady, LastTransitionTime: metav1.Now(),
 		}}

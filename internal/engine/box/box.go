@@ -193,12 +193,10 @@ func (s *Box) prepareAgain(ctx context.Context) error {
 		return s.Env.Classify(ctx, err)
 	}
 	if s.restarted || !hello.Used && s.used {
-		p, err := s.proveIsolation(ctx)
-		if err != nil {
+		box := s.Env.Entries.Sandbox()
+		if err := s.proveIsolation(ctx, &box); err != nil {
 			return err
 		}
-		box := s.Env.Entries.Sandbox()
-		p.record(&box, s.Env.Run)
 		s.Env.Entries.UseSandbox(box)
 	}
 	s.used = hello.Used
@@ -243,17 +241,11 @@ func (s *Box) Ready(ctx context.Context) error {
 			return s.Env.Classify(ctx, err)
 		}
 	}
-	switch {
-	case fresh || s.IsolationLost || !hello.Used && !isProved(hello.Probed):
+	if fresh || s.IsolationLost || !hello.Used {
 		// A restarted tool server can be in a new network, whose policies its node has to enforce first.
-		proof, err := s.proveIsolation(ctx)
-		if err != nil {
+		if err := s.confirmIsolation(ctx, hello, &box); err != nil {
 			return err
 		}
-		proof.record(&box, s.Env.Run)
-	case !hello.Used:
-		// The journal may have the proof to a former process, which was confined in another way.
-		recordConfinement(&box, *hello.Probed.Confinement)
 	}
 	if fresh {
 		if err := s.Skill.Put(ctx, s.Env, s.Client); err != nil {

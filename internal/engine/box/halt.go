@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/proof"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -26,7 +27,7 @@ func (s *Box) halt(ctx context.Context) error {
 			return stillConnected(resp)
 		}
 		select {
-		case <-time.After(probePause):
+		case <-time.After(proof.Pause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

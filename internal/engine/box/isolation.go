@@ -13,26 +13,14 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/proof"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-const (
-	// confirmations is how many times in a row every forbidden address must be blocked. confirmedFor is the minimum time
-	// from the end of the first of these tries to the beginning of the last. If packets are rejected and not dropped,
-	// three tries in a row would be over within a few milliseconds. A policy that is still being set up can look enforced
-	// for that long.
-	confirmations = 3
-	confirmedFor  = 100 * time.Millisecond
-	// probeTimeout bounds each try. An address that answers does so within a few milliseconds.
-	probeTimeout = 100 * time.Millisecond
-	// probePause lies between the beginnings of two tries, or more if a try takes longer.
-	probePause = 50 * time.Millisecond
-)
-
-// proof is the evidence for the isolation of a sandbox.
-type proof struct {
+// evidence is that for the isolation of a sandbox.
+type evidence struct {
 	tries int32
 	// after is how long it took from the first try until all was blocked.
 	after time.Duration
@@ -44,71 +32,75 @@ type proof struct {
 	confinement toolapi.Confinement
 }
 
-// proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI enforces the policies of
+// prove waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI enforces the policies of
 // a new Pod only some time after it runs; until then nothing hostile may be in it.
 //
 // A sandbox in which calls have run is tested again when one of its policies was away, after everything in it was ended; see
 // halt.go. That shows that the policies hold again. It cannot show what the programs in the sandbox sent meanwhile. The
 // tool server makes the test: against a program that had control of it the test would show nothing.
-func (s *Box) proveIsolation(ctx context.Context) (proof, error) {
-	nodes, err := s.nodeAddresses(ctx)
-	if err != nil {
-		return proof{}, err
-	}
+func (s *Box) prove(ctx context.Context, request toolapi.ProbeRequest) (evidence, error) {
 	start := s.Env.Now()
-	request := toolapi.ProbeRequest{
-		Targets:   forbidden(s.config.Forbidden, nodes),
-		TimeoutMs: int32(probeTimeout.Milliseconds()),
-	}
-	var c confirmation
+	var c proof.Confirmation
 	for {
 		round := s.Env.Now()
 		resp, err := s.Client.Probe(ctx, request)
 		if err != nil {
-			return proof{}, s.Env.Classify(ctx, err)
+			return evidence{}, s.Env.Classify(ctx, err)
 		}
 		if err := confined(resp.Confinement); err != nil {
-			return proof{}, err
+			return evidence{}, err
 		}
 		open := resp.Open()
 		if len(open) > 0 && round.Sub(start) > s.config.IsolationTimeout {
-			return s.unproved(open, proof{began: start, after: round.Sub(start), confinement: *resp.Confinement})
+			return s.unproved(open, evidence{began: start, after: round.Sub(start), confinement: *resp.Confinement})
 		}
-		if c.add(len(open) == 0, round, s.Env.Now()) {
-			return proof{tries: c.tries, after: c.first.Sub(start), began: start, confinement: *resp.Confinement}, nil
+		if c.Add(len(open) == 0, round, s.Env.Now()) {
+			return evidence{tries: c.Tries, after: c.First.Sub(start), began: start, confinement: *resp.Confinement}, nil
 		}
 		select {
-		case <-time.After(probePause - s.Env.Now().Sub(round)):
+		case <-time.After(proof.Pause - s.Env.Now().Sub(round)):
 		case <-ctx.Done():
-			return proof{}, ctx.Err()
+			return evidence{}, ctx.Err()
 		}
 	}
 }
 
-// confirmation counts the tries in a row in which everything was blocked.
-type confirmation struct {
-	tries int32
-	// first is when the first of them began, firstEnd when it ended.
-	first, firstEnd time.Time
+// proveIsolation makes the proof, and records it in the steps' entry of the sandbox.
+func (s *Box) proveIsolation(ctx context.Context, box *v1alpha1.StepSandbox) error {
+	return s.confirmIsolation(ctx, toolapi.Hello{}, box)
 }
 
-// add records a try, and reports whether that is enough.
-func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
-	if !blocked {
-		*c = confirmation{}
-		return false
+// confirmIsolation records in the steps' entry of the sandbox that it is closed. It takes a proof that was made to the process that speaks, by a
+// former engine, if nothing has run there and no policy was away since. Otherwise it makes the proof.
+func (s *Box) confirmIsolation(ctx context.Context, hello toolapi.Hello, box *v1alpha1.StepSandbox) error {
+	nodes, err := s.nodeAddresses(ctx)
+	if err != nil {
+		return err
 	}
-	if c.tries == 0 {
-		c.first, c.firstEnd = began, ended
+	try := proof.Try(s.config.Forbidden, nodes)
+	p, made := hello.Probed, s.Env.Run.Status.Sandbox.CreationTime
+	holds := made != nil && !s.IsolationLost && !hello.Used && proof.Holds(p, try)
+	switch {
+	case !holds:
+		e, err := s.prove(ctx, try)
+		if err != nil {
+			return err
+		}
+		e.record(box, s.Env.Run)
+	case box.ProofTime == nil:
+		// It is as old as the Pod at most. A later instant could hide the loss of a policy that this engine has not seen yet.
+		evidence{tries: p.Tries, began: made.Time, confinement: *p.Confinement}.record(box, s.Env.Run)
+	default:
+		// The journal may have the proof to a former process, which was confined in another way.
+		recordConfinement(box, *p.Confinement)
 	}
-	c.tries++
-	return c.tries >= confirmations && began.Sub(c.firstEnd) >= confirmedFor
+	return nil
 }
 
 // unproved decides about a sandbox whose isolation was not proved in time.
-func (s *Box) unproved(open []string, p proof) (proof, error) {
+func (s *Box) unproved(open []string, p evidence) (evidence, error) {
 	if !s.config.AllowUnenforced {
-		return proof{}, unverified(open, s.config.IsolationTimeout)
+		return evidence{}, unverified(open, s.config.IsolationTimeout)
 	}
 	s.Env.Log.Warn("the sandbox reaches what it must not, which is allowed here", "open", strings.Join(open, ", "))
 	for _, name := range open[:min(len(open), maxOpen)] {
@@ -124,7 +116,7 @@ const (
 )
 
 // record writes the proof into the steps' entry of the sandbox.
-func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
+func (p evidence) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
 	box.IsolationTries, box.IsolationMilliseconds, box.Open = p.tries, p.after.Milliseconds(), p.open
 	recordConfinement(box, p.confinement)
 	// It counts in whole seconds, and is always later than the loss that this loop was started with. See runpolicy.ProvedAt.
@@ -141,12 +133,6 @@ func recordConfinement(box *v1alpha1.StepSandbox, c toolapi.Confinement) {
 	if !c.ProcessLimit {
 		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
 	}
-}
-
-// isProved reports whether the isolation was proved to the tool server that speaks, as proveIsolation does it. It is believed as long as it is not
-// used: nothing hostile has run in it.
-func isProved(p *toolapi.Probed) bool {
-	return p != nil && p.Tries >= confirmations && p.OverMs >= confirmedFor.Milliseconds() && p.Confinement != nil && p.Confinement.Refused == ""
 }
 
 // familiesOf returns the names that the API knows.

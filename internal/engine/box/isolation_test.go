@@ -3,68 +3,28 @@
 package box
 
 import (
+	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/proof"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-func TestConfirmationTakesTriesAndTime(t *testing.T) {
+func TestConfinementIsRecorded(t *testing.T) {
 	t.Parallel()
-	type try struct {
-		blocked      bool
-		began, ended time.Duration
-	}
-	const ms = time.Millisecond
-	for name, tt := range map[string]struct {
-		tries []try
-		want  bool
-	}{
-		"three over 100 ms":       {[]try{{true, 0, 5 * ms}, {true, 55 * ms, 60 * ms}, {true, 110 * ms, 115 * ms}}, true},
-		"three in less":           {[]try{{true, 0, 5 * ms}, {true, 50 * ms, 55 * ms}, {true, 104 * ms, 200 * ms}}, false},
-		"the first one was long":  {[]try{{true, 0, 100 * ms}, {true, 101 * ms, 102 * ms}, {true, 150 * ms, 151 * ms}}, false},
-		"two over a long time":    {[]try{{true, 0, 5 * ms}, {true, 500 * ms, 505 * ms}}, false},
-		"a fourth makes it long":  {[]try{{true, 0, 1 * ms}, {true, 30 * ms, 31 * ms}, {true, 60 * ms, 61 * ms}, {true, 101 * ms, 102 * ms}}, true},
-		"open in between":         {[]try{{true, 0, 5 * ms}, {false, 55 * ms, 60 * ms}, {true, 110 * ms, 115 * ms}, {true, 160 * ms, 165 * ms}}, false},
-		"open at last":            {[]try{{true, 0, 5 * ms}, {true, 55 * ms, 60 * ms}, {false, 110 * ms, 115 * ms}}, false},
-		"open first, then enough": {[]try{{false, 0, 5 * ms}, {true, 50 * ms, 51 * ms}, {true, 100 * ms, 101 * ms}, {true, 151 * ms, 152 * ms}}, true},
-	} {
-		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		var c confirmation
-		got := false
-		for _, try := range tt.tries {
-			got = c.add(try.blocked, start.Add(try.began), start.Add(try.ended))
-		}
-		if got != tt.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
-// A tool server that is not used counts as proved under the conditions of the proof.
-func TestIsProved(t *testing.T) {
-	t.Parallel()
-	c := &toolapi.Confinement{}
-	for name, tt := range map[string]struct {
-		p    *toolapi.Probed
-		want bool
-	}{
-		"an older tool server": {nil, false},
-		"proved":               {&toolapi.Probed{Tries: 3, OverMs: 100, Confinement: c}, true},
-		"a try is missing":     {&toolapi.Probed{Tries: 2, OverMs: 100, Confinement: c}, false},
-		"cut off too early":    {&toolapi.Probed{Tries: 3, OverMs: 99, Confinement: c}, false},
-		"no report":            {&toolapi.Probed{Tries: 3, OverMs: 100}, false},
-		"no program may start": {&toolapi.Probed{Tries: 3, OverMs: 100, Confinement: &toolapi.Confinement{Refused: "no"}}, false},
-	} {
-		if got := isProved(tt.p); got != tt.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
 	box := v1alpha1.StepSandbox{Unconfined: []v1alpha1.MissingWall{v1alpha1.WithoutLandlock}, IsolationTries: 4}
 	recordConfinement(&box, toolapi.Confinement{Landlock: true, Families: []string{toolapi.FamilyIPv4}})
 	if len(box.Unconfined) != 1 || box.Unconfined[0] != v1alpha1.WithoutProcessLimit || len(box.Families) != 1 || box.IsolationTries != 4 {
@@ -94,7 +54,7 @@ func TestUnconfinedProgramsAreNotRun(t *testing.T) {
 func TestProofIsRecorded(t *testing.T) {
 	t.Parallel()
 	var box v1alpha1.StepSandbox
-	p := proof{tries: 3, began: time.Unix(1, 0), confinement: toolapi.Confinement{Families: []string{"IPv4", "IPv9"}, Denied: []string{"IPv6"}, Landlock: true}}
+	p := evidence{tries: 3, began: time.Unix(1, 0), confinement: toolapi.Confinement{Families: []string{"IPv4", "IPv9"}, Denied: []string{"IPv6"}, Landlock: true}}
 	p.record(&box, &v1alpha1.MotorRun{})
 	if !slices.Equal(box.Families, []v1alpha1.AddressFamily{"IPv4"}) || !slices.Equal(box.DeniedFamilies, []v1alpha1.AddressFamily{"IPv6"}) ||
 		!slices.Equal(box.Unconfined, []v1alpha1.MissingWall{v1alpha1.WithoutProcessLimit}) {
@@ -103,5 +63,111 @@ func TestProofIsRecorded(t *testing.T) {
 	p.confinement.ProcessLimit = true
 	if p.record(&box, &v1alpha1.MotorRun{}); len(box.Unconfined) > 0 {
 		t.Errorf("a wall that is there now is still missing: %+v", box)
+	}
+}
+
+// probedTools is a tool server that reaches nothing, but in the tries of these numbers. It counts the tries, and its programs have a family of addresses
+// of their own.
+func probedTools(t *testing.T, open ...int32) (box *Box, tries *atomic.Int32) {
+	t.Helper()
+	tries = &atomic.Int32{}
+	client := enginetest.ToolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: toolapi.Features()}
+		if r.URL.Path == toolapi.PathProbe {
+			reached := slices.Contains(open, tries.Add(1))
+			var request toolapi.ProbeRequest
+			_ = json.NewDecoder(r.Body).Decode(&request)
+			resp := toolapi.ProbeResponse{Confinement: &toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}}}
+			for _, target := range request.Targets {
+				resp.Results = append(resp.Results, toolapi.ProbeResult{Name: target.Name, Reached: reached})
+			}
+			answer = resp
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	made := metav1.NewTime(enginetest.Noon.Add(-time.Hour))
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run"}}
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: "pod", PodUID: "pod", NodeName: "node", NodeIP: "10.0.0.1", CreationTime: &made}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "pod"}}
+	pod.Status.HostIPs = []corev1.HostIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}
+	now := enginetest.Noon
+	env := &runenv.Env{
+		Live: &nodeReader{pod: pod}, Run: run, Absence: &runenv.Absence{},
+		// The clock goes on with each look at it, so that a proof needs no more than its tries.
+		Clock: runenv.Clock{Now: func() time.Time { now = now.Add(60 * time.Millisecond); return now }},
+	}
+	config := Config{IsolationTimeout: time.Minute, Forbidden: []toolapi.ProbeTarget{{Name: "the API server", Network: "tcp", Address: "10.96.0.1:443"}}}
+	return &Box{Env: env, config: config, Client: client}, tries
+}
+
+// provedBefore returns the tool server's report of a proof that was made before, with the same targets as a run on that node.
+func provedBefore(box *Box) *toolapi.Probed {
+	pod := box.Env.Live.(*nodeReader).pod
+	try := proof.Try(box.config.Forbidden, proof.NodeAddresses("10.0.0.1", pod, &corev1.Node{}))
+	return &toolapi.Probed{
+		Targets: try.Digest(), Tries: 5, OverMs: 200,
+		Confinement: &toolapi.Confinement{Families: []string{toolapi.FamilyIPv6}, Landlock: true, ProcessLimit: true},
+	}
+}
+
+// A proof that was made before is taken over, unless it may not be about this sandbox as it is now.
+func TestAProofIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*Box, *toolapi.Hello)
+		// made is true if the proof is made.
+		made bool
+	}{
+		"proved before": {func(*Box, *toolapi.Hello) {}, false},
+		"another target": {func(box *Box, _ *toolapi.Hello) {
+			box.config.Forbidden = append(box.config.Forbidden, toolapi.ProbeTarget{Name: "more", Network: "tcp", Address: "10.96.0.2:443"})
+		}, true},
+		"another address of the node": {func(box *Box, _ *toolapi.Hello) {
+			box.Env.Live.(*nodeReader).pod.Status.HostIPs[1].IP = "fd00::2"
+		}, true},
+		"another name of a target": {func(box *Box, _ *toolapi.Hello) { box.config.Forbidden[0].Name = "kubernetes" }, false},
+		"a call has run":           {func(_ *Box, hello *toolapi.Hello) { hello.Used = true }, true},
+		"a policy was away":        {func(box *Box, _ *toolapi.Hello) { box.IsolationLost = true }, true},
+		"the age is not known":     {func(box *Box, _ *toolapi.Hello) { box.Env.Run.Status.Sandbox.CreationTime = nil }, true},
+		"not proved":               {func(_ *Box, hello *toolapi.Hello) { hello.Probed = nil }, true},
+		"too few tries":            {func(_ *Box, hello *toolapi.Hello) { hello.Probed.Tries = 2 }, true},
+		"too short":                {func(_ *Box, hello *toolapi.Hello) { hello.Probed.OverMs = 99 }, true},
+		"an older tool server":     {func(_ *Box, hello *toolapi.Hello) { hello.Probed.Targets = "" }, true},
+		"no report on programs":    {func(_ *Box, hello *toolapi.Hello) { hello.Probed.Confinement = nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box, tries := probedTools(t)
+			hello := toolapi.Hello{PodUID: "pod", Probed: provedBefore(box)}
+			tt.change(box, &hello)
+			made := box.Env.Run.Status.Sandbox.CreationTime
+			entry := v1alpha1.StepSandbox{PodUID: "pod", Unconfined: []v1alpha1.MissingWall{v1alpha1.WithoutLandlock}}
+			if err := box.confirmIsolation(t.Context(), hello, &entry); err != nil {
+				t.Fatal(err)
+			}
+			if tt.made {
+				if tries.Load() < 3 || entry.ProofTime == nil || entry.ProofTime.Time.Before(enginetest.Noon) || !slices.Equal(entry.Families, []v1alpha1.AddressFamily{v1alpha1.FamilyIPv4}) {
+					t.Errorf("%d tries: %+v", tries.Load(), entry)
+				}
+				return
+			}
+			if tries.Load() != 0 || !entry.ProofTime.Equal(made) || entry.IsolationTries != 5 || entry.IsolationMilliseconds != 0 ||
+				!slices.Equal(entry.Families, []v1alpha1.AddressFamily{v1alpha1.FamilyIPv6}) || len(entry.Unconfined) > 0 {
+				t.Errorf("%d tries: %+v", tries.Load(), entry)
+			}
+		})
+	}
+}
+
+// An engine that takes the run over from another one keeps the time of the proof, which is later than that of the Pod.
+func TestAProofInTheJournalStays(t *testing.T) {
+	t.Parallel()
+	box, tries := probedTools(t)
+	entry := v1alpha1.StepSandbox{PodUID: "pod", IsolationTries: 3, ProofTime: new(metav1.NewTime(enginetest.Noon)), Unconfined: []v1alpha1.MissingWall{v1alpha1.WithoutLandlock}}
+	if err := box.confirmIsolation(t.Context(), toolapi.Hello{PodUID: "pod", Probed: provedBefore(box)}, &entry); err != nil {
+		t.Fatal(err)
+	}
+	if tries.Load() != 0 || !entry.ProofTime.Time.Equal(enginetest.Noon) || entry.IsolationTries != 3 || len(entry.Unconfined) > 0 {
+		t.Errorf("%d tries: %+v", tries.Load(), entry)
 	}
 }

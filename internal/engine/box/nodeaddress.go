@@ -5,106 +5,33 @@ package box
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/proof"
 )
-
-const (
-	// kubeletPort is the port of every kubelet, apiServerPort that of the API server on the nodes that have one.
-	kubeletPort   = "10250"
-	apiServerPort = "6443"
-	// maxNodeAddresses is how many addresses of its node a sandbox is tested against. A dual-stack node has four: each
-	// family has one internal and one external address.
-	maxNodeAddresses = 8
-	// targetsOfAddress is the most targets that one address has.
-	targetsOfAddress = 4
-)
-
-// nat64 is the network through which a gateway reaches IPv4 addresses from a network of IPv6 alone (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
 // nodeAddresses returns the addresses of the sandbox's node that the manager knows: the one in the status, those of the Pod and those of the Node.
 // A policy may block one address, or one family, and leave another one open. A manager for named namespaces alone may not read nodes.
 func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, error) {
 	sb := s.Env.Run.Status.Sandbox
-	texts := []string{sb.NodeIP}
 	var pod corev1.Pod
 	err := s.Env.Live.Get(ctx, types.NamespacedName{Namespace: s.Env.Run.Namespace, Name: sb.PodName}, &pod)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the sandbox Pod for the addresses of its node: %w", err)
 	}
-	if string(pod.UID) == sb.PodUID {
-		for _, ip := range pod.Status.HostIPs {
-			texts = append(texts, ip.IP)
-		}
+	if string(pod.UID) != sb.PodUID {
+		pod = corev1.Pod{}
 	}
+	var node corev1.Node
 	if sb.NodeName != "" {
-		var node corev1.Node
 		err := s.Env.Live.Get(ctx, types.NamespacedName{Name: sb.NodeName}, &node)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 			return nil, fmt.Errorf("read the node of the sandbox for its addresses: %w", err)
 		}
-		for _, a := range node.Status.Addresses {
-			if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP {
-				texts = append(texts, a.Address)
-			}
-		}
 	}
-	return parseAddresses(texts), nil
-}
-
-// parseAddresses reads addresses, each once and in their order, and omits invalid ones.
-func parseAddresses(texts []string) []netip.Addr {
-	var list []netip.Addr
-	for _, text := range texts {
-		ip, err := netip.ParseAddr(text)
-		if err != nil || ip.IsUnspecified() {
-			continue
-		}
-		// A node names an IPv4 address in either form.
-		if ip = ip.Unmap().WithZone(""); !slices.Contains(list, ip) && len(list) < maxNodeAddresses {
-			list = append(list, ip)
-		}
-	}
-	return list
-}
-
-// forbidden adds the addresses of the sandbox's node to those that no sandbox may reach, up to the limit of one probe. The first address
-// is always added, the others if they fit.
-func forbidden(common []toolapi.ProbeTarget, nodes []netip.Addr) []toolapi.ProbeTarget {
-	targets := slices.Clone(common)
-	for i, node := range nodes {
-		if i > 0 && len(targets)+targetsOfAddress > toolapi.MaxProbeTargets {
-			break
-		}
-		which := ""
-		if i > 0 {
-			which = fmt.Sprintf(", address %d", i+1)
-		}
-		tcp := func(name string, ip netip.Addr, port string) {
-			targets = append(targets, toolapi.ProbeTarget{Name: name, Network: "tcp", Address: net.JoinHostPort(ip.String(), port)})
-		}
-		tcp("the node's kubelet"+which, node, kubeletPort)
-		tcp("the node's API server"+which, node, apiServerPort)
-		if node.Is4() {
-			// A policy that was written for one family of addresses must not leave the other one open.
-			tcp("the node's kubelet (IPv4 in IPv6)"+which, netip.AddrFrom16(node.As16()), kubeletPort)
-			tcp("the node's kubelet (NAT64)"+which, embed(nat64, node), kubeletPort)
-		}
-	}
-	return targets
-}
-
-// embed puts an IPv4 address into the last four bytes of a network.
-func embed(network netip.Prefix, ip netip.Addr) netip.Addr {
-	whole, low := network.Addr().As16(), ip.As4()
-	copy(whole[12:], low[:])
-	return netip.AddrFrom16(whole)
+	return proof.NodeAddresses(sb.NodeIP, &pod, &node), nil
 }
