@@ -92,6 +92,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
+		PprofBindAddress:              o.profileAddress,
 		LeaderElection:                true,
 		LeaderElectionID:              "manager.motorcortex.dev",
 		LeaderElectionNamespace:       o.namespace,

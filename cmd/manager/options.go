@@ -26,6 +26,7 @@ type options struct {
 	namespace           string
 	metricsAddress      string
 	healthAddress       string
+	profileAddress      string
 	model               string
 	archiveBucket       string
 	archiveRequired     bool
@@ -67,6 +68,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the manager, for its Lease and its key (POD_NAMESPACE)")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics, 0 for none")
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
+	fs.StringVar(&o.profileAddress, "pprof-bind-address", "", "address of the profiles of net/http/pprof, on the loopback, as in 127.0.0.1:6060; unset, there are none")
 	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")
 	fs.StringVar(&o.archiveBucket, "archive-bucket", os.Getenv("ARCHIVE_BUCKET"), "where the steps of finished runs are kept, s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER; unset, they stay in the cluster (ARCHIVE_BUCKET)")
 	fs.BoolVar(&o.archiveRequired, "archive-required", false, "keep finished runs until their steps are in the archive, however long that takes; needs --archive-bucket")
@@ -88,6 +90,17 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
 }
 
+// checkLoopback refuses an address that others than the Pod itself reach: a profile shows what the manager has in its memory, keys too.
+func checkLoopback(address string) error {
+	if address == "" {
+		return nil
+	}
+	if at, err := netip.ParseAddrPort(address); err != nil || !at.Addr().IsLoopback() {
+		return fmt.Errorf("--pprof-bind-address is %q: it must be an address of the loopback with a port, as in 127.0.0.1:6060", address)
+	}
+	return nil
+}
+
 // leastArchiveWait is twice the time between the end of a run and the first try to archive it: with less, runs would be deleted without a try.
 const leastArchiveWait = 2 * archiver.Delay
 
@@ -100,6 +113,9 @@ func (o *options) complete() error {
 	}
 	if o.namespace == "" {
 		return errors.New("no namespace: set --namespace or POD_NAMESPACE to the manager's namespace")
+	}
+	if err := checkLoopback(o.profileAddress); err != nil {
+		return err
 	}
 	var err error
 	if o.outsideAddresses, err = parseEach("isolation-outside", o.outside, netip.ParseAddrPort); err != nil {

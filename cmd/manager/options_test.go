@@ -32,6 +32,9 @@ func TestComplete(t *testing.T) {
 		"the flag comes first":                   {args: []string{"--model", "flag"}, env: map[string]string{"OPENAI_MODEL": "env"}, want: endpoint{Model: "flag"}},
 		"an archive that nothing could get into": {args: []string{"--archive-wait=29s"}, refused: "--archive-wait is 29s: set it to 30s"},
 		"required without a bucket":              {args: []string{"--archive-required"}, refused: "--archive-required needs --archive-bucket"},
+		"profiles for the Pod alone":             {args: []string{"--pprof-bind-address=[::1]:6060"}},
+		"profiles for others":                    {args: []string{"--pprof-bind-address=:6060"}, refused: "--pprof-bind-address is \":6060\": it must be an address of the loopback"},
+		"profiles on the Pod's address":          {args: []string{"--pprof-bind-address=10.0.0.1:6060"}, refused: "--pprof-bind-address"},
 		"named by its Pod":                       {env: map[string]string{"POD_NAME": "pod-1", "POD_UID": "uid"}, worker: "pod-1-"},
 	}
 	for name, tt := range tests {
