@@ -37,6 +37,7 @@ func addKnownTypes(s *runtime.Scheme) error {
 		&MotorCortex{}, &MotorCortexList{},
 		&Skill{}, &SkillList{},
 		&SkillRevision{}, &SkillRevisionList{},
+		&SandboxPool{}, &SandboxPoolList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -14,6 +14,12 @@ const (
 	LabelComponent = "motorcortex.dev/component"
 	// ComponentSandbox is the value of LabelComponent on a sandbox Pod and on its NetworkPolicies.
 	ComponentSandbox = "sandbox"
+	// LabelPool on a sandbox Pod that no run has taken yet is the name of its SandboxPool.
+	LabelPool = "motorcortex.dev/pool"
+	// AnnotationPool on a sandbox Pod that a run has taken is the name of the SandboxPool that it was from.
+	AnnotationPool = "motorcortex.dev/pool"
+	// AnnotationAttempt on such a Pod is the number of the attempt that took it.
+	AnnotationAttempt = "motorcortex.dev/attempt"
 	// ComponentWorker is the value of LabelComponent on the Lease by which a replica of the manager shows that it lives.
 	ComponentWorker = "worker"
 	// AnnotationVersion on the Lease of a replica of the manager is its version.

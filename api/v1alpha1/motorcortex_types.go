@@ -31,7 +31,7 @@ type MotorCortexSpec struct {
 	// approval says who may decide for the runs of this namespace.
 	// +optional
 	Approval *CortexApproval `json:"approval,omitempty"`
-	// sandbox bounds the shape of the sandboxes of this namespace.
+	// sandbox bounds the shape of the sandboxes of this namespace, and names the pools that they come from.
 	// +optional
 	Sandbox *SandboxBounds `json:"sandbox,omitempty"`
 	// packages is where the dependencies of skills are installed from. Unset, no skill can have any.
@@ -144,7 +144,7 @@ type EgressBounds struct {
 	AllowedDomains []Domain `json:"allowedDomains,omitzero"`
 }
 
-// SandboxBounds bound the shape of sandboxes.
+// SandboxBounds bound the shape of sandboxes, and name the pools that they come from.
 type SandboxBounds struct {
 	// allowedStorageClasses are the StorageClasses that a run may name in sandbox.workspaceStorageClassName. Unset or empty, it may name
 	// none. How much of a class all runs of the namespace may have together is for a ResourceQuota.
@@ -154,6 +154,14 @@ type SandboxBounds struct {
 	// +listType=set
 	// +optional
 	AllowedStorageClasses []string `json:"allowedStorageClasses,omitempty"`
+	// pools are the SandboxPools of the namespace from which its runs take their sandboxes, in this order. A run that finds none of its shape
+	// starts with a new one.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=40
+	// +listType=set
+	// +optional
+	Pools []string `json:"pools,omitempty"`
 }
 
 // Concurrency bounds how many runs are carried out at the same time. Oneshot runs are neither counted nor held up.

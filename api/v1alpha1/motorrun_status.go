@@ -237,6 +237,10 @@ type SandboxStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	PodIP string `json:"podIP,omitempty"`
+	// poolName is the SandboxPool that the Pod comes from, unset if it was made for the run.
+	// +kubebuilder:validation:MaxLength=40
+	// +optional
+	PoolName string `json:"poolName,omitempty"`
 	// nodeIP is the address of the Pod's node, which the sandbox must not reach.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional

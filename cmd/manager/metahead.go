@@ -25,8 +25,11 @@ const (
 // headLabels are the labels that the manager reads of watched objects, and headAnnotations the annotations. Only builds with faults use the last
 // one.
 var (
-	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy}
-	headAnnotations = []string{v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, "faults.motorcortex.dev/kill"}
+	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy, v1alpha1.LabelPool}
+	headAnnotations = []string{
+		v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, v1alpha1.AnnotationPool, v1alpha1.AnnotationAttempt,
+		"faults.motorcortex.dev/kill",
+	}
 )
 
 // metaHead builds the metadata that the cache has of an object. A client that may write the object can put more than a megabyte into owner

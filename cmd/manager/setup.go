@@ -72,6 +72,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		},
 		Now: time.Now, Time: keeper,
 	}
+	forbidden := forbiddenTargets(ctx, mgr.GetAPIReader(), o, log)
+	if reconciler.Pools, err = setupPools(mgr, clock, o, cert, reconciler, forbidden); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.
+		return fmt.Errorf("set up the controller of pools: %w", err)
+	}
 	if err := reconciler.SetupWithManager(mgr); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives. Not each run of the linter sees it.
 		return fmt.Errorf("set up the controller: %w", err)
 	}
@@ -110,7 +114,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			Worker: o.worker, Version: motorcortex.Version(), LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
 			MaxLoops: o.maxLoops, Fault: faultPoint(),
 			Sandbox: box.Config{
-				ClientCert: cert, Forbidden: forbiddenTargets(ctx, mgr.GetAPIReader(), o, log), AllowUnenforced: o.allowUnenforced,
+				ClientCert: cert, Forbidden: forbidden, AllowUnenforced: o.allowUnenforced,
 				GrantNamespace: o.namespace, EgressKey: egress, EgressTimeout: o.egressTimeout,
 				IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout,
 			},

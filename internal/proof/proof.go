@@ -19,6 +19,8 @@ const (
 	confirmedFor  = 100 * time.Millisecond
 	// tryTimeout bounds each try. An address that answers does so within a few milliseconds.
 	tryTimeout = 100 * time.Millisecond
+	// lookTimeout bounds a try that only confirms a proof.
+	lookTimeout = 50 * time.Millisecond
 	// Pause lies between the beginnings of two tries, or more if a try takes longer.
 	Pause = 50 * time.Millisecond
 )
@@ -26,6 +28,12 @@ const (
 // Try returns the request for one try of a sandbox on a node with these addresses. The common targets are those of all sandboxes.
 func Try(common []toolapi.ProbeTarget, nodes []netip.Addr) toolapi.ProbeRequest {
 	return toolapi.ProbeRequest{Targets: targets(common, nodes), TimeoutMs: int32(tryTimeout.Milliseconds())}
+}
+
+// Look returns a try that confirms a proof in less time.
+func Look(try toolapi.ProbeRequest) toolapi.ProbeRequest {
+	try.TimeoutMs = int32(lookTimeout.Milliseconds())
+	return try
 }
 
 // Confirmation counts the tries in a row in which everything was blocked.

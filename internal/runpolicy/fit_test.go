@@ -39,7 +39,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 		Model:     strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{StartTime: at, DurationSeconds: 1 << 40, ObservedTime: at}, StartTime: at,
 		Losses: &v1alpha1.LossStatus{Count: 1 << 10, LastLossTime: *at, AloneEpoch: 1 << 40, AloneStartTime: at, Trials: 1 << 10, TrialsLost: 2, SetAside: true},
 		Sandbox: &v1alpha1.SandboxStatus{
-			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),
+			PodName: strings.Repeat("p", 63), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), PoolName: strings.Repeat("p", 40), NodeIP: strings.Repeat("i", 39),
 			NodeName: strings.Repeat("n", 253), CreationTime: at, IsolationLossTime: at,
 		},
 		Egress: fullEgress(),

@@ -44,12 +44,3 @@ func CurrentPodName(run *v1alpha1.MotorRun) string {
 	}
 	return PodName(run, currentAttempt(run))
 }
-
-// PodNames returns all names that a Pod of the run can have.
-func PodNames(run *v1alpha1.MotorRun) []string {
-	var names []string
-	for n := range currentAttempt(run) {
-		names = append(names, PodName(run, n+1))
-	}
-	return names
-}

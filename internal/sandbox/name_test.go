@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,7 +49,12 @@ func TestCurrentPodName(t *testing.T) {
 	if got := CurrentPodName(run); got != PodName(run, 3) {
 		t.Errorf("replaced: %s", got)
 	}
-	if got := PodNames(run); !slices.Equal(got, []string{"build-motor-sandbox", PodName(run, 2), PodName(run, 3)}) {
-		t.Errorf("all: %q", got)
+	for n := range int32(3) {
+		if got := AttemptOfName(PodName(run, n+1), run); got != n+1 {
+			t.Errorf("the Pod of attempt %d is that of %d", n+1, got)
+		}
+	}
+	if got := AttemptOfName(PodName(run, 4), run); got != 0 {
+		t.Errorf("the Pod of an attempt that is not known yet is that of %d", got)
 	}
 }

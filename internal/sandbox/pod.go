@@ -55,24 +55,29 @@ type Config struct {
 // Pod builds the sandbox Pod of a run. It fits the Pod Security Standard "restricted".
 func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 	shape := shapeOf(run)
+	pod := hardened(shape, cfg)
+	pod.Name, pod.Namespace, pod.Labels = PodName(run, currentAttempt(run)), run.Namespace, podLabels(run)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
+	// An autoscaler that moves the Pod would end the run.
+	pod.Annotations = map[string]string{safeToEvict: "false"}
+	pod.Spec.ActiveDeadlineSeconds = new(deadlineSeconds(run))
+	pod.Spec.Volumes[0] = workspaceVolume(run, shape)
+	if s := run.Status.Skill; s != nil && s.Packages != nil {
+		addPackages(pod, s.Packages, shape, cfg)
+	}
+	return pod
+}
+
+// safeToEvict is the annotation by which an autoscaler knows whether it may move a Pod.
+const safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+// hardened builds a sandbox Pod that has no name and belongs to no object yet. Its first volume is that of the workspace.
+func hardened(shape shape, cfg Config) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      PodName(run, currentAttempt(run)),
-			Namespace: run.Namespace,
-			Labels:    podLabels(run),
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun")),
-			},
-			Annotations: map[string]string{
-				// An autoscaler that moves the Pod would end the run.
-				"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
-			},
-		},
 		Spec: corev1.PodSpec{
 			// A tool server that ended starts again on its ledger, and reports an unknown outcome for the call that ran.
 			RestartPolicy:                 corev1.RestartPolicyOnFailure,
 			TerminationGracePeriodSeconds: ptr.To[int64](1),
-			ActiveDeadlineSeconds:         new(deadlineSeconds(run)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			// No name is resolved in a sandbox. The API wants a name server all the same; nothing listens there.
@@ -87,19 +92,14 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 				FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
 				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
-			Containers: []corev1.Container{toolserver(shape, cfg)},
+			RuntimeClassName: shape.runtimeClass,
+			Containers:       []corev1.Container{toolserver(shape, cfg)},
 			Volumes: []corev1.Volume{
-				workspaceVolume(run, shape),
+				emptyDir(workspaceVolumeName, shape.workspace),
 				emptyDir("state", stateSize),
 				emptyDir("tmp", tmpSize),
 			},
 		},
-	}
-	if s := run.Status.Skill; s != nil && s.Packages != nil {
-		addPackages(pod, s.Packages, shape, cfg)
-	}
-	if run.Spec.Sandbox != nil {
-		pod.Spec.RuntimeClassName = run.Spec.Sandbox.RuntimeClassName
 	}
 	if cfg.UserNamespaces {
 		pod.Spec.HostUsers = new(false)
@@ -107,19 +107,26 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 	return pod
 }
 
-// shape is the size of a sandbox, and the StorageClass of its workspace, "" for none.
+// shape is the size of a sandbox, its RuntimeClass, and the StorageClass of its workspace, "" for none.
 type shape struct {
 	cpu, memory, workspace resource.Quantity
 	class                  string
+	runtimeClass           *string
 }
 
 func shapeOf(run *v1alpha1.MotorRun) shape {
-	s := shape{cpu: defaultCPU, memory: defaultMemory, workspace: defaultWorkspace}
 	if run.Spec.Sandbox == nil {
-		return s
+		return sized(v1alpha1.SandboxResources{})
 	}
+	s := sized(run.Spec.Sandbox.Resources)
 	s.class = ptr.Deref(run.Spec.Sandbox.WorkspaceStorageClassName, "")
-	r := run.Spec.Sandbox.Resources
+	s.runtimeClass = run.Spec.Sandbox.RuntimeClassName
+	return s
+}
+
+// sized returns a shape of that size, with defaults for what the resources do not say.
+func sized(r v1alpha1.SandboxResources) shape {
+	s := shape{cpu: defaultCPU, memory: defaultMemory, workspace: defaultWorkspace}
 	if r.CPU != nil {
 		s.cpu = *r.CPU
 	}

@@ -22,6 +22,7 @@ var promises = []struct {
 	namesAccount bool
 }{
 	{"motorcortex-accounts", true},
+	{"motorcortex-adoptions", true},
 	{"motorcortex-answers", false},
 	{"motorcortex-claims", false},
 	{"motorcortex-claims-of-pods", true},

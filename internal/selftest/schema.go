@@ -27,6 +27,7 @@ var kinds = map[string]reflect.Type{
 	"MotorCortex":   reflect.TypeFor[v1alpha1.MotorCortex](),
 	"Skill":         reflect.TypeFor[v1alpha1.Skill](),
 	"SkillRevision": reflect.TypeFor[v1alpha1.SkillRevision](),
+	"SandboxPool":   reflect.TypeFor[v1alpha1.SandboxPool](),
 }
 
 // Schema returns ErrOldSchema if the API server does not know a field of this version's kinds. The API server drops such a field from what is

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // Each field of the real sandbox's shape is changed by itself, as a webhook might. The manager sends them, because the
@@ -48,6 +49,7 @@ func TestSandboxShape(t *testing.T) {
 			}
 		}
 	}
+	waiting := sandbox.Pooled(poolOf(ns), "waits", sandbox.Config{Image: "registry.example.org/sandbox:1", ManagerKey: "sha256:0000", Namespace: managerNamespace})
 	volumes := packedPod(ns, "run").Spec.Volumes
 	parts := volumes[len(volumes)-1].VolumeSource
 	unpacking := func(f func(*corev1.Container)) change {
@@ -70,6 +72,9 @@ func TestSandboxShape(t *testing.T) {
 		want   string
 	}{
 		"unchanged":                {func(*corev1.Pod) {}, ""},
+		"waits in a pool":          {func(p *corev1.Pod) { *p = *waiting }, ""},
+		"waits under another name": {func(p *corev1.Pod) { *p = *waiting; p.Name = "warm-waits" }, "-motor-sandbox"},
+		"waits with a finalizer":   {func(p *corev1.Pod) { *p = *waiting.DeepCopy(); p.Finalizers = []string{"example.org/keep"} }, "has no finalizers"},
 		"own runtime and users":    {func(p *corev1.Pod) { p.Spec.HostUsers = new(false); p.Spec.NodeName = "" }, ""},
 		"the cluster's labels":     {func(p *corev1.Pod) { p.Labels["topology.kubernetes.io/zone"] = "a" }, ""},
 		"plain environment":        {container(func(c *corev1.Container) { c.Env = append(c.Env, corev1.EnvVar{Name: "X", Value: "y"}) }), ""},
@@ -261,7 +266,7 @@ func TestSandboxKeepsItsLabels(t *testing.T) {
 		"other API":  owner(`{"apiVersion":"example.org/v1","kind":"MotorRun","name":"run","uid":%q,"controller":true}`),
 	} {
 		t.Run("owner "+name, func(t *testing.T) {
-			wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), patch), "a sandbox belongs to its run")
+			wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), patch), "a sandbox belongs to its run or pool")
 		})
 	}
 	wantRefused(t, patchJSON(ctx, admin, pod, `[{"op":"replace","path":"/spec/containers/0/image","value":"other"}]`), "keeps the image")

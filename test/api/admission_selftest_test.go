@@ -125,7 +125,7 @@ func TestSelfTestReadsThePolicies(t *testing.T) {
 			o.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec.FailurePolicy = nil
 		}), managerUser))
 	}
-	if found != 19 {
+	if found != 20 {
 		t.Errorf("%d policies of the operator", found)
 	}
 

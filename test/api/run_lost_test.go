@@ -92,19 +92,14 @@ func TestSandboxLostWhileWaitingForARetry(t *testing.T) {
 	}
 }
 
-// held keeps the Pod from going, as a node does that is down. Only the manager's account with further rights can: it has no such right itself.
+// held keeps the Pod from going, as a node does that is down: the API server waits for the kubelet of a Pod that has a node.
 func (r *rig) held() (name string, letGo func()) {
 	r.t.Helper()
-	operator, err := clientAs(managerUser, "system:masters")
-	must(r.t, err)
 	pod := r.pod()
-	pod.Finalizers = []string{"example.org/hold"}
-	must(r.t, operator.Update(r.ctx, pod))
-	return pod.Name, func() {
-		held := r.podNamed(pod.Name)
-		held.Finalizers = nil
-		must(r.t, operator.Update(r.ctx, held))
-	}
+	must(r.t, admin.SubResource("binding").Create(r.ctx, pod.DeepCopy(), &corev1.Binding{
+		ObjectMeta: meta(r.ns, pod.Name), Target: corev1.ObjectReference{Kind: "Node", Name: "node-that-is-down"},
+	}))
+	return pod.Name, func() { must(r.t, admin.Delete(r.ctx, pod, client.GracePeriodSeconds(0))) }
 }
 
 // A node that is gone for good keeps its Pods for ever. The next attempt begins in a Pod of its own, and one attempt is all that it costs.

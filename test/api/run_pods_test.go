@@ -19,7 +19,7 @@ func mergePatchOf(format string, args ...any) client.Patch {
 	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))
 }
 
-const notYours = "only the operator makes the Pods that a MotorRun owns"
+const notYours = "only the operator makes the Pods that a MotorRun or a SandboxPool owns"
 
 func TestOnlyTheManagerMakesPodsOfRuns(t *testing.T) {
 	t.Parallel()

@@ -102,6 +102,18 @@ func TestPrintedColumns(t *testing.T) {
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Errorf("row of a MotorStep (-want +got):\n%s", diff)
 	}
+
+	pool := &v1alpha1.SandboxPool{ObjectMeta: meta(ns, "warm"), Spec: v1alpha1.SandboxPoolSpec{Replicas: new(int32(3))}}
+	must(t, admin.Create(ctx, pool))
+	poolBase := pool.DeepCopy()
+	pool.Status = v1alpha1.SandboxPoolStatus{Replicas: 3, ReadyReplicas: 2, Conditions: []metav1.Condition{{
+		Type: v1alpha1.PoolReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonPoolFilling, Message: "Sandboxes start.", LastTransitionTime: metav1.Now(),
+	}}}
+	must(t, manager.Status().Patch(ctx, pool, client.MergeFrom(poolBase)))
+	_, row = table(ctx, t, ns, "sandboxpools")
+	if diff := cmp.Diff(map[string]any{"Name": "warm", "Desired": 3.0, "Ready": 2.0, "Reason": "Filling", "Message": "Sandboxes start."}, row); diff != "" {
+		t.Errorf("row of a SandboxPool (-want +got):\n%s", diff)
+	}
 }
 
 func TestShortNamesAndCategory(t *testing.T) {
@@ -122,7 +134,7 @@ func TestShortNamesAndCategory(t *testing.T) {
 			got[r.Name] = append(r.ShortNames, r.Categories...)
 		}
 	}
-	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skills": {"mskill", "motor"}, "skillrevisions": {"srev", "motor"}}
+	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skills": {"mskill", "motor"}, "skillrevisions": {"srev", "motor"}, "sandboxpools": {"spool", "motor"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("short names and categories (-want +got):\n%s", diff)
 	}

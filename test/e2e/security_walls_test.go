@@ -60,7 +60,11 @@ func TestSecurityPolicyIsDeleted(t *testing.T) {
 func TestSecurityUnenforcedClusterRefusesRuns(t *testing.T) {
 	start := stopComponent(t, "kube-router")
 	run := startRun(t, "case", withScript("case.sh", "echo ran"))
+	pool := newPool(t, "pool-open", 1)
 	ended := awaitEnd(t, run, 2*soon)
+	if open := awaitPool(t, pool, v1alpha1.ReasonIsolationUnverified); open.Status.ReadyReplicas != 0 {
+		t.Errorf("a pool whose sandboxes are open offers some: %+v", open.Status)
+	}
 	start()
 	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonIsolationRefused)
 	wantCondition(t, ended, v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationUnverified)

@@ -104,7 +104,7 @@ func (p *Policies) ensure(
 		}
 	}
 	st := p.State.memories.Of(s.Run)
-	st.build(want.Name, identity(have))
+	st.build(want.Name, Identity(have))
 	if stands {
 		// The answer to a write is not looked at: a webhook may have changed what was written.
 		st.stand(want.Name, version{have.UID, have.ResourceVersion, s.Domains})
@@ -150,8 +150,8 @@ func (p *Policies) get(ctx context.Context, name, namespace string) (*networking
 	return policy, nil
 }
 
-// identity returns the UID and the generation of a NetworkPolicy: the API server counts the changes of its spec. It is "" for none.
-func identity(p *networkingv1.NetworkPolicy) string {
+// Identity returns the UID and the generation of a NetworkPolicy: the API server counts the changes of its spec. It is "" for none.
+func Identity(p *networkingv1.NetworkPolicy) string {
 	if p == nil {
 		return ""
 	}

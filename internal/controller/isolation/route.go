@@ -49,7 +49,7 @@ func (p *Policies) Route(ctx context.Context, s *pass.Run) (bool, error) {
 // routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains do not change the policy: the proxy
 // decides about them.
 func (p *Policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
-	changed, known := p.State.memories.Of(s.Run).look(want.Name, identity(have))
+	changed, known := p.State.memories.Of(s.Run).look(want.Name, Identity(have))
 	switch {
 	case !s.HasSandbox():
 		return false

@@ -29,12 +29,16 @@ type Run struct {
 	SandboxGone bool
 	// Former are the Pods of earlier attempts, which must go.
 	Former []*corev1.Pod
+	// Strays are Pods that were taken from a pool for the current attempt, and are not its sandbox.
+	Strays []*corev1.Pod
 	// Orphans is the number of steps under the run's name that belong to no run.
 	Orphans int
 	// Bounds are the domains that the namespace allows its runs to reach, see runpolicy.Bounds.
 	Bounds []v1alpha1.Domain
 	// Classes are the StorageClasses that the namespace allows the workspaces of its runs.
 	Classes []string
+	// Pools are the pools that the namespace's sandboxes come from.
+	Pools []string
 	// Decision is whether the run or its attempt is over.
 	Decision runpolicy.Decision
 	// Concluded is true if the run goes on, as far as the pass knows: status.pendingInputs is up to date.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +21,8 @@ import (
 const (
 	// indexNeeds has the runs whose artifacts are inputs of a run that has not ended.
 	indexNeeds = "needs"
+	// indexRun has the sandbox Pods of a run.
+	indexRun = "run"
 	// indexEnd has how a run ended that counts for the bounds of retention.
 	indexEnd = "end"
 )
@@ -62,6 +65,15 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		if err != nil {
 			return fmt.Errorf("index runs by %q: %w", field, err)
 		}
+	}
+	err := indexer.IndexField(ctx, &corev1.Pod{}, indexRun, func(o client.Object) []string {
+		if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
+			return []string{run}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index sandbox Pods by %q: %w", indexRun, err)
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ func (r *Reconciler) observe(ctx context.Context, s *pass.Run) (bool, error) {
 		return false, err
 	}
 	s.Bounds, s.Classes = reach.Bounds(c), reach.StorageClasses(c)
+	if c.Spec.Sandbox != nil {
+		s.Pools = c.Spec.Sandbox.Pools
+	}
 	if err := r.readJournal(ctx, r.Client, s); err != nil {
 		return false, err
 	}
@@ -52,18 +55,19 @@ func (r *Reconciler) observePod(ctx context.Context, s *pass.Run) error {
 	if err != nil {
 		return err
 	}
-	if n := len(pods); known == nil && n > 0 {
-		// The status was lost, and the workspace need not be.
-		name = pods[n-1].Name
+	if known == nil || runpolicy.Replaced(known) {
+		if p := unnamed(pods, s.Run); p != nil {
+			name = p.Name
+		}
 	}
 	var pod *corev1.Pod
-	pod, s.Former = split(pods, sandbox.PodNames(s.Run), name)
+	pod, s.Former, s.Strays = split(pods, s.Run, name)
 	if known != nil && !runpolicy.Replaced(known) && (pod == nil || string(pod.UID) != known.PodUID) {
 		// The cache may be behind the create, and an attempt must not end because of that.
 		if pod, err = getPod(ctx, r.Live, s.Run, name); err != nil {
 			return err
 		}
-		s.SandboxGone = pod == nil || string(pod.UID) != known.PodUID
+		s.SandboxGone = pod == nil || string(pod.UID) != known.PodUID || !objects.OwnedByRun(pod, s.Run)
 	}
 	switch {
 	case pod == nil || !objects.OwnedByRun(pod, s.Run):

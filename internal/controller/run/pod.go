@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,18 +18,25 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// podsOf returns the Pods of all attempts of the run, in their order.
+// podsOf returns the Pods of all attempts of the run, in their order. Some were made for an attempt, and others taken from a pool.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	selection := client.ListOption(client.MatchingLabels{v1alpha1.LabelRun: run.Name})
+	if r.indexes {
+		selection = client.MatchingFields{indexRun: run.Name}
+	}
+	if err := r.List(ctx, &list, client.InNamespace(run.Namespace), selection); err != nil {
+		return nil, fmt.Errorf("list the sandbox Pods: %w", err)
+	}
 	var pods []*corev1.Pod
-	for _, name := range sandbox.PodNames(run) {
-		pod, err := getPod(ctx, r.Client, run, name)
-		if err != nil {
-			return nil, err
-		}
-		if pod != nil && objects.OwnedByRun(pod, run) {
+	for i := range list.Items {
+		if pod := &list.Items[i]; objects.OwnedByRun(pod, run) {
 			pods = append(pods, pod)
 		}
 	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(sandbox.AttemptOf(a, run), sandbox.AttemptOf(b, run)), cmp.Compare(a.Name, b.Name))
+	})
 	return pods, nil
 }
 
@@ -44,19 +52,57 @@ func getPod(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, n
 	return pod, nil
 }
 
-// split finds the Pod of that name among those of a run, and those of the attempts before. One of an attempt after it is none of
-// them: the run was read before that began.
-func split(pods []*corev1.Pod, names []string, name string) (current *corev1.Pod, former []*corev1.Pod) {
-	at := slices.Index(names, name)
-	for _, p := range pods {
-		switch i := slices.Index(names, p.Name); {
-		case i == at:
-			current = p
-		case i < at:
-			former = append(former, p)
+// unnamed returns the Pod that is to be the sandbox of a run whose status names none, nil if there is none. If the status was lost, it is the last one. If
+// the former one is replaced, it is the one of the current attempt.
+func unnamed(pods []*corev1.Pod, run *v1alpha1.MotorRun) *corev1.Pod {
+	current := run.Status.LatestAttempt().Index
+	for _, p := range slices.Backward(pods) {
+		n := sandbox.AttemptOf(p, run)
+		if n == current || run.Status.Sandbox == nil && n > 0 && n < current {
+			return p
 		}
 	}
-	return current, former
+	return nil
+}
+
+// split finds the Pod of that name among those of a run, and those of the attempts before it. One of an attempt after it is none of them: the run was
+// read before that began. Strays are those that were taken from a pool for the same attempt: the status of the pass that took them was not written, or
+// another one is made today.
+func split(pods []*corev1.Pod, run *v1alpha1.MotorRun, name string) (current *corev1.Pod, former, strays []*corev1.Pod) {
+	attempt := sandbox.AttemptOfName(name, run)
+	for _, p := range pods {
+		if p.Name == name {
+			current, attempt = p, sandbox.AttemptOf(p, run)
+		}
+	}
+	for _, p := range pods {
+		switch n := sandbox.AttemptOf(p, run); {
+		case n > 0 && n < attempt:
+			former = append(former, p)
+		case n == run.Status.LatestAttempt().Index && p != current && sandbox.PoolName(p) != "":
+			strays = append(strays, p)
+		}
+	}
+	return current, former, strays
+}
+
+// deleteStrays deletes Pods that the run took and that its status does not name. The run that this pass has read may be an old one, so the API server's
+// own decides.
+func (r *Reconciler) deleteStrays(ctx context.Context, s *pass.Run) error {
+	if len(s.Strays) == 0 {
+		return nil
+	}
+	now := &v1alpha1.MotorRun{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s.Run), now); err != nil {
+		return fmt.Errorf("get the run that has more than one sandbox: %w", err)
+	}
+	if now.UID != s.Run.UID || now.Status.LatestAttempt() != nil && now.Status.LatestAttempt().Index != s.Run.Status.LatestAttempt().Index {
+		return nil
+	}
+	strays := slices.DeleteFunc(s.Strays, func(p *corev1.Pod) bool {
+		return now.Status.Sandbox != nil && now.Status.Sandbox.PodUID == string(p.UID)
+	})
+	return r.deletePods(ctx, strays)
 }
 
 // takePod records the Pod that is the run's sandbox.

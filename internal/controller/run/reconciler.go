@@ -28,6 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
+	"motorcortex.dev/motorcortex/internal/controller/pool"
 	"motorcortex.dev/motorcortex/internal/controller/queue"
 	"motorcortex.dev/motorcortex/internal/controller/sweep"
 	"motorcortex.dev/motorcortex/internal/cortex"
@@ -73,6 +74,12 @@ type Config struct {
 // Counter counts events for a monitoring system.
 type Counter interface{ Inc() }
 
+// Pools give runs sandboxes that are there already.
+type Pools interface {
+	// Take returns the Pod that is the run's from now on, nil if no pool has one that fits.
+	Take(ctx context.Context, w pool.Wanted) (*corev1.Pod, error)
+}
+
 // Reconciler converges MotorRuns.
 type Reconciler struct {
 	client.Client
@@ -80,6 +87,8 @@ type Reconciler struct {
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Models   cortex.Resolver
+	// Pools give runs sandboxes that are there already. Nil: each run gets a new one.
+	Pools Pools
 	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.
 	Workers placement.Workers
 	Config  Config

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/controller/pool"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -21,6 +23,9 @@ import (
 // its Pods. A program in such a Pod has no way out any more: the step before withdrew the grant that named the Pod.
 func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	if err := r.deletePods(ctx, s.Former); err != nil {
+		return false, err
+	}
+	if err := r.deleteStrays(ctx, s); err != nil {
 		return false, err
 	}
 	if s.Pod == nil && !standsStill(s.Run) {
@@ -43,7 +48,7 @@ func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 		lost = st.Sandbox.IsolationLossTime
 	}
 	st.Sandbox = &v1alpha1.SandboxStatus{
-		PodName: s.Pod.Name, PodUID: string(s.Pod.UID), PodIP: s.Pod.Status.PodIP,
+		PodName: s.Pod.Name, PodUID: string(s.Pod.UID), PodIP: s.Pod.Status.PodIP, PoolName: sandbox.PoolName(s.Pod),
 		NodeName: s.Pod.Spec.NodeName, NodeIP: s.Pod.Status.HostIP, CreationTime: s.Pod.CreationTimestamp.DeepCopy(),
 		IsolationLossTime: lost,
 	}
@@ -71,9 +76,24 @@ func showMissingPod(s *pass.Run) {
 	}
 }
 
+// takePooled takes a Pod from the pools of the namespace. It returns nil if they have none that equals the wanted one.
+func (r *Reconciler) takePooled(ctx context.Context, s *pass.Run, want *corev1.Pod) (*corev1.Pod, error) {
+	if r.Pools == nil || len(s.Pools) == 0 {
+		return nil, nil
+	}
+	pod, err := r.Pools.Take(ctx, pool.Wanted{Run: s.Run, Pools: s.Pools, Pod: want, Baseline: r.policies().BaselineIdentity(s.Run)})
+	if pod != nil && err == nil {
+		takePod(s, pod)
+	}
+	return pod, err
+}
+
 func (r *Reconciler) createPod(ctx context.Context, s *pass.Run) error {
 	want, err := r.buildPod(ctx, s.Run)
 	if err != nil {
+		return err
+	}
+	if taken, err := r.takePooled(ctx, s, want); taken != nil || err != nil {
 		return err
 	}
 	pod := want.DeepCopy()

@@ -44,6 +44,10 @@ func (w *Sweeper) orphans(ctx context.Context, runs map[types.UID]bool) error {
 			all = append(all, &policies.Items[i])
 		}
 	}
+	pools, err := w.pools(ctx)
+	if err != nil {
+		return err
+	}
 	var failed []error
 	for i := range claims.Items {
 		// Its Pod was deleted with --cascade=orphan, and nothing mounts it any more.
@@ -56,7 +60,7 @@ func (w *Sweeper) orphans(ctx context.Context, runs map[types.UID]bool) error {
 			continue
 		}
 		if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-			if _, known := runs[ref.UID]; known {
+			if _, known := runs[ref.UID]; known || pools[ref.UID] {
 				continue
 			}
 		}
@@ -65,11 +69,39 @@ func (w *Sweeper) orphans(ctx context.Context, runs map[types.UID]bool) error {
 	return errors.Join(failed...)
 }
 
-// remove deletes an object of a run, unless the API server itself has the run: the cache may be behind.
+// pools returns the UIDs of all pools: a sandbox that waits in one belongs to no run.
+func (w *Sweeper) pools(ctx context.Context) (map[types.UID]bool, error) {
+	var pools v1alpha1.SandboxPoolList
+	if err := w.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list pools: %w", err)
+	}
+	known := map[types.UID]bool{}
+	for i := range pools.Items {
+		known[pools.Items[i].UID] = true
+	}
+	return known, nil
+}
+
+// remove deletes an object of a run or a pool, unless the API server itself has the run: the cache may be behind.
 func (w *Sweeper) remove(ctx context.Context, o client.Object) error {
 	name := o.GetLabels()[v1alpha1.LabelRun]
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		name = ref.Name
+	}
+	preconditions := client.Preconditions{UID: new(o.GetUID())}
+	if pod, ok := o.(*corev1.Pod); ok {
+		if ref, ok := sandbox.PoolOf(pod); ok {
+			var pool v1alpha1.SandboxPool
+			err := w.Live.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}, &pool)
+			if err == nil && pool.UID == ref.UID {
+				return nil
+			}
+			if client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("get the pool of %s in namespace %s: %w", o.GetName(), o.GetNamespace(), err)
+			}
+			// A run may have taken it since.
+			name, preconditions.ResourceVersion = "", new(o.GetResourceVersion())
+		}
 	}
 	if name != "" {
 		var run v1alpha1.MotorRun
@@ -81,7 +113,7 @@ func (w *Sweeper) remove(ctx context.Context, o client.Object) error {
 			return fmt.Errorf("get the run of %s in namespace %s: %w", o.GetName(), o.GetNamespace(), err)
 		}
 	}
-	err := objects.Delete(ctx, w.Client, o)
+	err := w.Delete(ctx, o, preconditions)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete %s in namespace %s, whose run is gone: %w", o.GetName(), o.GetNamespace(), err)
 	}

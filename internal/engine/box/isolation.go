@@ -70,8 +70,8 @@ func (s *Box) proveIsolation(ctx context.Context, box *v1alpha1.StepSandbox) err
 	return s.confirmIsolation(ctx, toolapi.Hello{}, box)
 }
 
-// confirmIsolation records in the steps' entry of the sandbox that it is closed. It takes a proof that was made to the process that speaks, by a
-// former engine, if nothing has run there and no policy was away since. Otherwise it makes the proof.
+// confirmIsolation records in the steps' entry of the sandbox that it is closed. It takes a proof that was made to the process that speaks, by the
+// pool of the sandbox or by a former engine, if nothing has run there and no policy was away since. Otherwise it makes the proof.
 func (s *Box) confirmIsolation(ctx context.Context, hello toolapi.Hello, box *v1alpha1.StepSandbox) error {
 	nodes, err := s.nodeAddresses(ctx)
 	if err != nil {
@@ -80,6 +80,12 @@ func (s *Box) confirmIsolation(ctx context.Context, hello toolapi.Hello, box *v1
 	try := proof.Try(s.config.Forbidden, nodes)
 	p, made := hello.Probed, s.Env.Run.Status.Sandbox.CreationTime
 	holds := made != nil && !s.IsolationLost && !hello.Used && proof.Holds(p, try)
+	if holds && box.ProofTime == nil && s.Env.Run.Status.Sandbox.PoolName != "" {
+		// It has other labels now than it was proved with.
+		if holds, err = s.stillClosed(ctx, try); err != nil {
+			return err
+		}
+	}
 	switch {
 	case !holds:
 		e, err := s.prove(ctx, try)
@@ -95,6 +101,15 @@ func (s *Box) confirmIsolation(ctx context.Context, hello toolapi.Hello, box *v1
 		recordConfinement(box, *p.Confinement)
 	}
 	return nil
+}
+
+// stillClosed makes one try, and reports whether nothing was reached.
+func (s *Box) stillClosed(ctx context.Context, try toolapi.ProbeRequest) (bool, error) {
+	resp, err := s.Client.Probe(ctx, proof.Look(try))
+	if err != nil {
+		return false, s.Env.Classify(ctx, err)
+	}
+	return len(resp.Open()) == 0 && confined(resp.Confinement) == nil, nil
 }
 
 // unproved decides about a sandbox whose isolation was not proved in time.

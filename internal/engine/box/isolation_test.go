@@ -100,7 +100,7 @@ func probedTools(t *testing.T, open ...int32) (box *Box, tries *atomic.Int32) {
 	return &Box{Env: env, config: config, Client: client}, tries
 }
 
-// provedBefore returns the tool server's report of a proof that was made before, with the same targets as a run on that node.
+// provedBefore returns the tool server's report of a proof that its pool made, with the same targets as a run on that node.
 func provedBefore(box *Box) *toolapi.Probed {
 	pod := box.Env.Live.(*nodeReader).pod
 	try := proof.Try(box.config.Forbidden, proof.NodeAddresses("10.0.0.1", pod, &corev1.Node{}))
@@ -110,7 +110,7 @@ func provedBefore(box *Box) *toolapi.Probed {
 	}
 }
 
-// A proof that was made before is taken over, unless it may not be about this sandbox as it is now.
+// The proof of a pool is taken over, unless it may not be about this sandbox as it is now.
 func TestAProofIsTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -118,7 +118,7 @@ func TestAProofIsTakenOver(t *testing.T) {
 		// made is true if the proof is made.
 		made bool
 	}{
-		"proved before": {func(*Box, *toolapi.Hello) {}, false},
+		"proved by its pool": {func(*Box, *toolapi.Hello) {}, false},
 		"another target": {func(box *Box, _ *toolapi.Hello) {
 			box.config.Forbidden = append(box.config.Forbidden, toolapi.ProbeTarget{Name: "more", Network: "tcp", Address: "10.96.0.2:443"})
 		}, true},
@@ -169,5 +169,28 @@ func TestAProofInTheJournalStays(t *testing.T) {
 	}
 	if tries.Load() != 0 || !entry.ProofTime.Time.Equal(enginetest.Noon) || entry.IsolationTries != 3 || len(entry.Unconfined) > 0 {
 		t.Errorf("%d tries: %+v", tries.Load(), entry)
+	}
+}
+
+// A sandbox from a pool has other labels than those with which it was proved, and a policy may select by these.
+func TestASandboxFromAPoolIsTriedOnceMore(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		open  []int32
+		tries int32
+		proof bool
+	}{"closed": {nil, 1, false}, "open with its new labels": {[]int32{1, 2}, 5, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box, tries := probedTools(t, tt.open...)
+			box.Env.Run.Status.Sandbox.PoolName = "warm"
+			entry := v1alpha1.StepSandbox{PodUID: "pod"}
+			if err := box.confirmIsolation(t.Context(), toolapi.Hello{PodUID: "pod", Probed: provedBefore(box)}, &entry); err != nil {
+				t.Fatal(err)
+			}
+			if made := entry.ProofTime.Equal(box.Env.Run.Status.Sandbox.CreationTime); tries.Load() < tt.tries || !tt.proof && tries.Load() > tt.tries || made == tt.proof {
+				t.Errorf("%d tries: %+v", tries.Load(), entry)
+			}
+		})
 	}
 }

@@ -152,6 +152,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RunStatsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxBounds"):
 		return &apiv1alpha1.SandboxBoundsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SandboxPool"):
+		return &apiv1alpha1.SandboxPoolApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SandboxPoolSpec"):
+		return &apiv1alpha1.SandboxPoolSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SandboxPoolStatus"):
+		return &apiv1alpha1.SandboxPoolStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxResources"):
 		return &apiv1alpha1.SandboxResourcesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxStatus"):

@@ -45,6 +45,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorRuns().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("motorsteps"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorSteps().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("sandboxpools"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().SandboxPools().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("skills"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().Skills().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("skillrevisions"):

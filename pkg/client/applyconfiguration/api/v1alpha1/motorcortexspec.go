@@ -23,7 +23,7 @@ type MotorCortexSpecApplyConfiguration struct {
 	Search *SearchProviderApplyConfiguration `json:"search,omitempty"`
 	// approval says who may decide for the runs of this namespace.
 	Approval *CortexApprovalApplyConfiguration `json:"approval,omitempty"`
-	// sandbox bounds the shape of the sandboxes of this namespace.
+	// sandbox bounds the shape of the sandboxes of this namespace, and names the pools that they come from.
 	Sandbox *SandboxBoundsApplyConfiguration `json:"sandbox,omitempty"`
 	// packages is where the dependencies of skills are installed from. Unset, no skill can have any.
 	Packages *PackageSourcesApplyConfiguration `json:"packages,omitempty"`

@@ -7,11 +7,14 @@ package v1alpha1
 // SandboxBoundsApplyConfiguration represents a declarative configuration of the SandboxBounds type for use
 // with apply.
 //
-// SandboxBounds bound the shape of sandboxes.
+// SandboxBounds bound the shape of sandboxes, and name the pools that they come from.
 type SandboxBoundsApplyConfiguration struct {
 	// allowedStorageClasses are the StorageClasses that a run may name in sandbox.workspaceStorageClassName. Unset or empty, it may name
 	// none. How much of a class all runs of the namespace may have together is for a ResourceQuota.
 	AllowedStorageClasses []string `json:"allowedStorageClasses,omitempty"`
+	// pools are the SandboxPools of the namespace from which its runs take their sandboxes, in this order. A run that finds none of its shape
+	// starts with a new one.
+	Pools []string `json:"pools,omitempty"`
 }
 
 // SandboxBoundsApplyConfiguration constructs a declarative configuration of the SandboxBounds type for use with
@@ -26,6 +29,16 @@ func SandboxBounds() *SandboxBoundsApplyConfiguration {
 func (b *SandboxBoundsApplyConfiguration) WithAllowedStorageClasses(values ...string) *SandboxBoundsApplyConfiguration {
 	for i := range values {
 		b.AllowedStorageClasses = append(b.AllowedStorageClasses, values[i])
+	}
+	return b
+}
+
+// WithPools adds the given value to the Pools field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Pools field.
+func (b *SandboxBoundsApplyConfiguration) WithPools(values ...string) *SandboxBoundsApplyConfiguration {
+	for i := range values {
+		b.Pools = append(b.Pools, values[i])
 	}
 	return b
 }

@@ -19,6 +19,8 @@ type SandboxStatusApplyConfiguration struct {
 	PodUID *string `json:"podUID,omitempty"`
 	// podIP is where its tool server listens.
 	PodIP *string `json:"podIP,omitempty"`
+	// poolName is the SandboxPool that the Pod comes from, unset if it was made for the run.
+	PoolName *string `json:"poolName,omitempty"`
 	// nodeIP is the address of the Pod's node, which the sandbox must not reach.
 	NodeIP *string `json:"nodeIP,omitempty"`
 	// nodeName is the Pod's node.
@@ -57,6 +59,14 @@ func (b *SandboxStatusApplyConfiguration) WithPodUID(value string) *SandboxStatu
 // If called multiple times, the PodIP field is set to the value of the last call.
 func (b *SandboxStatusApplyConfiguration) WithPodIP(value string) *SandboxStatusApplyConfiguration {
 	b.PodIP = &value
+	return b
+}
+
+// WithPoolName sets the PoolName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PoolName field is set to the value of the last call.
+func (b *SandboxStatusApplyConfiguration) WithPoolName(value string) *SandboxStatusApplyConfiguration {
+	b.PoolName = &value
 	return b
 }
 

@@ -28,6 +28,14 @@ type MotorStepListerExpansion interface{}
 // MotorStepNamespaceLister.
 type MotorStepNamespaceListerExpansion interface{}
 
+// SandboxPoolListerExpansion allows custom methods to be added to
+// SandboxPoolLister.
+type SandboxPoolListerExpansion interface{}
+
+// SandboxPoolNamespaceListerExpansion allows custom methods to be added to
+// SandboxPoolNamespaceLister.
+type SandboxPoolNamespaceListerExpansion interface{}
+
 // SkillListerExpansion allows custom methods to be added to
 // SkillLister.
 type SkillListerExpansion interface{}

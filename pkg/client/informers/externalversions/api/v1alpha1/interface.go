@@ -16,6 +16,8 @@ type Interface interface {
 	MotorRuns() TypedMotorRunInformer
 	// MotorSteps returns a MotorStepInformer.
 	MotorSteps() TypedMotorStepInformer
+	// SandboxPools returns a SandboxPoolInformer.
+	SandboxPools() TypedSandboxPoolInformer
 	// Skills returns a SkillInformer.
 	Skills() TypedSkillInformer
 	// SkillRevisions returns a SkillRevisionInformer.
@@ -46,6 +48,11 @@ func (v *version) MotorRuns() TypedMotorRunInformer {
 // MotorSteps returns a TypedMotorStepInformer.
 func (v *version) MotorSteps() TypedMotorStepInformer {
 	return &motorStepInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// SandboxPools returns a TypedSandboxPoolInformer.
+func (v *version) SandboxPools() TypedSandboxPoolInformer {
+	return &sandboxPoolInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Skills returns a TypedSkillInformer.

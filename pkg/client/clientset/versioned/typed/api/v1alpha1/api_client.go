@@ -17,6 +17,7 @@ type MotorCortexV1alpha1Interface interface {
 	MotorCortexesGetter
 	MotorRunsGetter
 	MotorStepsGetter
+	SandboxPoolsGetter
 	SkillsGetter
 	SkillRevisionsGetter
 }
@@ -36,6 +37,10 @@ func (c *MotorCortexV1alpha1Client) MotorRuns(namespace string) MotorRunInterfac
 
 func (c *MotorCortexV1alpha1Client) MotorSteps(namespace string) MotorStepInterface {
 	return newMotorSteps(c, namespace)
+}
+
+func (c *MotorCortexV1alpha1Client) SandboxPools(namespace string) SandboxPoolInterface {
+	return newSandboxPools(c, namespace)
 }
 
 func (c *MotorCortexV1alpha1Client) Skills(namespace string) SkillInterface {

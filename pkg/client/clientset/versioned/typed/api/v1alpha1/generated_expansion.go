@@ -10,6 +10,8 @@ type MotorRunExpansion interface{}
 
 type MotorStepExpansion interface{}
 
+type SandboxPoolExpansion interface{}
+
 type SkillExpansion interface{}
 
 type SkillRevisionExpansion interface{}

@@ -26,6 +26,10 @@ func (c *FakeMotorCortexV1alpha1) MotorSteps(namespace string) v1alpha1.MotorSte
 	return newFakeMotorSteps(c, namespace)
 }
 
+func (c *FakeMotorCortexV1alpha1) SandboxPools(namespace string) v1alpha1.SandboxPoolInterface {
+	return newFakeSandboxPools(c, namespace)
+}
+
 func (c *FakeMotorCortexV1alpha1) Skills(namespace string) v1alpha1.SkillInterface {
 	return newFakeSkills(c, namespace)
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/controller/pool"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// fakePools have one Pod, or none, or fail.
+type fakePools struct {
+	pod   *corev1.Pod
+	err   error
+	asked []pool.Wanted
+}
+
+func (p *fakePools) Take(_ context.Context, w pool.Wanted) (*corev1.Pod, error) {
+	p.asked = append(p.asked, w)
+	return p.pod, p.err
+}
+
+// A run takes a sandbox from the pools that its namespace names, and gets a new one if they have none.
+func TestASandboxIsTakenOrMade(t *testing.T) {
+	t.Parallel()
+	taken := pooledPod(podRun(1), 1, "pool-x-motor-sandbox")
+	away := errors.New("away")
+	for name, tt := range map[string]struct {
+		pools Pools
+		named []string
+		// pod is the run's afterwards, and made is true if a new one was made.
+		pod  string
+		made bool
+		err  error
+	}{
+		"taken":                    {&fakePools{pod: taken}, []string{"a", "b"}, taken.Name, false, nil},
+		"the pools have none":      {&fakePools{}, []string{"a", "b"}, "run-motor-sandbox", true, nil},
+		"no pool is named":         {&fakePools{pod: taken}, nil, "run-motor-sandbox", true, nil},
+		"a manager without pools":  {nil, []string{"a"}, "run-motor-sandbox", true, nil},
+		"it may have been taken":   {&fakePools{err: away}, []string{"a"}, "", false, away},
+		"taken, and with an error": {&fakePools{pod: taken, err: away}, []string{"a"}, "", false, away},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scheme := retentionScheme(t)
+			if err := clientgoscheme.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			run := podRun(1)
+			baseline := sandbox.BaselineNetworkPolicy(run.Namespace, sandbox.Config{})
+			baseline.UID, baseline.Generation = "policy", 3
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(baseline).Build()
+			r := &Reconciler{Client: c, Live: c, Pools: tt.pools, Config: Config{WithoutNodes: true}}
+			s := pass.NewRun(run, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+			s.Pools = tt.named
+			if goOn, err := r.policies().Baseline(t.Context(), s); !goOn || err != nil {
+				t.Fatalf("the namespace is not closed: %v", err)
+			}
+			if err := r.createPod(t.Context(), s); !errors.Is(err, tt.err) {
+				t.Fatal(err)
+			}
+			got := ""
+			if s.Pod != nil {
+				got = s.Pod.Name
+			}
+			if got != tt.pod || (s.PodState != nil) != (tt.pod != "") {
+				t.Errorf("the run has %q, want %q", got, tt.pod)
+			}
+			var pods corev1.PodList
+			if err := c.List(t.Context(), &pods); err != nil || (len(pods.Items) == 1) != tt.made {
+				t.Errorf("%d Pods were made, %v", len(pods.Items), err)
+			}
+			p, _ := tt.pools.(*fakePools)
+			if p == nil || tt.named == nil {
+				if p != nil && len(p.asked) > 0 {
+					t.Error("pools were asked that are not named")
+				}
+				return
+			}
+			// The pool offers what it has proved under the policy that the pass of the run has seen.
+			if w := p.asked[0]; len(p.asked) != 1 || w.Run != run || !slices.Equal(w.Pools, tt.named) || w.Baseline != identityOf(t, c) || w.Pod.Name != "run-motor-sandbox" {
+				t.Errorf("asked for %+v", p.asked)
+			}
+		})
+	}
+}
+
+// identityOf returns the identity of the namespace's closing policy, as a pool knows it.
+func identityOf(t *testing.T, c client.Client) string {
+	t.Helper()
+	closed, _, err := (&Reconciler{Client: c, Live: c}).policies().CloseNamespace(t.Context(), "ns", false)
+	if err != nil || closed == "" {
+		t.Fatalf("closed %q, %v", closed, err)
+	}
+	return closed
+}
