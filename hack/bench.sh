@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures runs on the development cluster beside plain Pods, prints a table, and writes dist/bench.json. It fails if a figure misses its
-# bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise. Arguments go to the program: -rounds.
+# bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise. Arguments go to the program: -rounds, -burst.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
@@ -21,6 +21,8 @@ cat >"$overlay/motorcortex.yaml" <<-END
 	metadata: {name: default}
 	spec:
 	  models: {default: {model: scripted/bench-call, baseURL: "http://modelserver.$namespace.svc:8080/v1"}}
+	  concurrency: {maxActive: 100}
+	  sandbox: {pools: [bench]}
 END
 cat >"$overlay/kustomization.yaml" <<-END
 	apiVersion: kustomize.config.k8s.io/v1beta1

@@ -46,6 +46,8 @@ type Report struct {
 	Figures []Figure `json:"figures"`
 	// Path has the moments of a run that makes one call.
 	Path []Mark `json:"path"`
+	// Warm has those of a run that takes its sandbox from a pool.
+	Warm []Mark `json:"warmPath,omitempty"`
 }
 
 // quantile returns the value below which so much of all lies, 0 for none.
@@ -61,7 +63,7 @@ func quantile[T ~int64 | ~float64](all []T, of float64) T {
 func figuresOf(all []taken) []Figure {
 	pod := func(t taken) time.Duration { return t.pod }
 	create := func(t taken) time.Duration { return t.create }
-	return []Figure{
+	list := []Figure{
 		figure("plain Pod, created → ready", all, pod),
 		figure("Pod with an empty folder, created → ready", all, func(t taken) time.Duration { return t.volume }).
 			over("plain Pod", all, func(t taken) time.Duration { return t.volume }, pod),
@@ -77,6 +79,17 @@ func figuresOf(all []taken) []Figure {
 			over("create", all, func(t taken) time.Duration { return t.step }, create).
 			within(3*ms(quantile(durations(all, create), 0.5)), "three creates"),
 	}
+	if len(all) == 0 || len(all[0].warm.path) == 0 {
+		return list
+	}
+	first := func(t taken) time.Duration { return t.warm.path[FirstResult] }
+	oneshot := func(t taken) time.Duration { return t.warm.oneshot }
+	burst := func(t taken) time.Duration { return quantile(t.warm.burst, 0.95) }
+	return append(list,
+		figure("pool: run created → first tool result", all, first).over("plain Pod", all, first, pod).within(40, "40 ms"),
+		figure("pool: Oneshot run created → result", all, oneshot).over("plain Pod", all, oneshot, pod).within(60, "60 ms"),
+		figure(fmt.Sprintf("pool: %d at once, p95 of a round", len(all[0].warm.burst)), all, burst).over("plain Pod", all, burst, pod).within(250, "250 ms"),
+	)
 }
 
 func durations(all []taken, of func(taken) time.Duration) (list []time.Duration) {
@@ -112,10 +125,10 @@ func (f Figure) within(bound float64, why string) Figure {
 }
 
 // pathOf returns the moments of a run in the order in which they came.
-func pathOf(all []taken) []Mark {
+func pathOf(all []taken, of func(taken) map[Moment]time.Duration) []Mark {
 	at := map[Moment][]time.Duration{}
 	for _, t := range all {
-		for m, d := range t.path {
+		for m, d := range of(t) {
 			at[m] = append(at[m], d)
 		}
 	}
@@ -143,6 +156,12 @@ func (r *Report) table() string {
 	}
 	b.WriteString("\na run, from its creation on, p50 ms\n")
 	for _, m := range r.Path {
+		fmt.Fprintf(&b, "%9.1f  %s\n", m.P50, m.Moment)
+	}
+	if len(r.Warm) > 0 {
+		b.WriteString("\na run with a sandbox from a pool, from its creation on, p50 ms\n")
+	}
+	for _, m := range r.Warm {
 		fmt.Fprintf(&b, "%9.1f  %s\n", m.P50, m.Moment)
 	}
 	return b.String()

@@ -38,7 +38,7 @@ func TestQuantile(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	r := Report{Figures: figuresOf(rounds()), Path: pathOf(rounds())}
+	r := Report{Figures: figuresOf(rounds()), Path: pathOf(rounds(), func(t taken) map[Moment]time.Duration { return t.path })}
 	f := r.Figures[3]
 	if f.P50 != 600 || f.P95 != 1200 || f.Ratio != 3 || f.Bound != 450 {
 		t.Errorf("the first result is %+v", f)

@@ -34,7 +34,7 @@ var errMissed = errors.New("a figure misses its bound")
 
 type options struct {
 	namespace, image    string
-	rounds              int
+	rounds, burst       int
 	jsonFile, compareTo string
 	machine             string
 }
@@ -61,14 +61,15 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.namespace, "namespace", "motorcortex-bench", "namespace with the model server")
 	flags.StringVar(&o.image, "image", "", "image of the plain Pods: the sandbox's")
 	flags.IntVar(&o.rounds, "rounds", 15, "how often everything is measured")
+	flags.IntVar(&o.burst, "burst", 20, "how many runs take their sandboxes from a pool at once; with 0 no pool is measured")
 	flags.StringVar(&o.jsonFile, "json", "", "file to write the figures to as well")
 	flags.StringVar(&o.compareTo, "compare", "", "file with earlier figures; ratios that are worse beyond noise are an error")
 	flags.StringVar(&o.machine, "machine", "", "text about the machine, for the file")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if o.image == "" || o.rounds < 1 {
-		return o, errors.New("-image must name an image, and -rounds must be 1 or more")
+	if o.image == "" || o.rounds < 1 || o.burst < 0 || o.burst > 100 {
+		return o, errors.New("-image must name an image, -rounds must be 1 or more, and -burst 0 to 100")
 	}
 	return o, nil
 }
@@ -92,7 +93,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Machine: o.machine, Rounds: o.rounds, Figures: figuresOf(all), Path: pathOf(all)}
+	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Machine: o.machine, Rounds: o.rounds, Figures: figuresOf(all),
+		Path: pathOf(all, func(t taken) map[Moment]time.Duration { return t.path }), Warm: pathOf(all, func(t taken) map[Moment]time.Duration { return t.warm.path })}
 	fmt.Fprint(out, report.table())
 	if o.jsonFile != "" {
 		if err := report.write(o.jsonFile); err != nil {
@@ -130,5 +132,5 @@ func connect(o options) (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	return &bench{client: c, namespace: o.namespace, image: o.image, seen: newSeen(), prefix: fmt.Sprintf("b%d", time.Now().Unix())}, nil
+	return &bench{client: c, namespace: o.namespace, image: o.image, burst: o.burst, seen: newSeen(), prefix: fmt.Sprintf("b%d", time.Now().Unix())}, nil
 }

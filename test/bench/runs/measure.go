@@ -18,7 +18,7 @@ import (
 )
 
 // patience is the most that one round may take.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 const (
 	// manyCreates is how many objects a round creates to know what one costs.
@@ -33,6 +33,8 @@ type bench struct {
 	namespace string
 	image     string
 	seen      *seen
+	// burst is how many runs are created at once, 0 if pools are not measured.
+	burst int
 	// prefix makes the names of one measurement unlike those of the one before.
 	prefix string
 }
@@ -49,6 +51,8 @@ type taken struct {
 	path map[Moment]time.Duration
 	// oneshot is from the creation of a Oneshot run until its result is seen.
 	oneshot time.Duration
+	// warm are the times with sandboxes from a pool.
+	warm warm
 	// answered is from the accepted answer until the step after it is recorded: the model was asked in between.
 	answered time.Duration
 	// step is the time of a step outside of model and tools.
@@ -77,6 +81,11 @@ func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken
 	if err := b.clear(ctx); err != nil {
 		return nil, err
 	}
+	if b.burst > 0 {
+		if err := b.fill(ctx, 0); err != nil {
+			return nil, err
+		}
+	}
 	defer func() {
 		after, leave := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer leave()
@@ -88,8 +97,8 @@ func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", i, err)
 		}
-		fmt.Fprintf(out, "round %2d: Pod %4d ms, first result %4d ms, Oneshot %4d ms, answer %3d ms, step %5.1f ms, create %4.1f ms\n", i, t.pod.Milliseconds(),
-			t.path[FirstResult].Milliseconds(), t.oneshot.Milliseconds(), t.answered.Milliseconds(), ms(t.step), ms(t.create))
+		fmt.Fprintf(out, "round %2d: Pod %4d ms, first result %4d ms, warm %4d ms, burst %4d ms, Oneshot %4d ms, answer %3d ms, step %5.1f ms, create %4.1f ms\n", i,
+			t.pod.Milliseconds(), t.path[FirstResult].Milliseconds(), t.warm.path[FirstResult].Milliseconds(), quantile(t.warm.burst, 0.95).Milliseconds(), t.oneshot.Milliseconds(), t.answered.Milliseconds(), ms(t.step), ms(t.create))
 		if i > 0 {
 			all = append(all, t)
 		}
@@ -122,7 +131,10 @@ func (b *bench) round(ctx context.Context, number int) (t taken, err error) {
 	if t.answered, err = b.answer(ctx, name("ask")); err != nil {
 		return t, err
 	}
-	t.step, err = b.steps(ctx, name("steps"))
+	if t.step, err = b.steps(ctx, name("steps")); err != nil {
+		return t, err
+	}
+	t.warm, err = b.pooled(ctx, name("warm"))
 	return t, err
 }
 
@@ -187,8 +199,8 @@ func withVolume(pod *corev1.Pod) *corev1.Pod {
 }
 
 // firstResult returns the time from the creation of a run to each of its moments.
-func (b *bench) firstResult(ctx context.Context, name string) (map[Moment]time.Duration, error) {
-	run, began, err := b.create(ctx, name, "bench-call")
+func (b *bench) firstResult(ctx context.Context, name string, change ...func(*v1alpha1.MotorRun)) (map[Moment]time.Duration, error) {
+	run, began, err := b.create(ctx, name, "bench-call", change...)
 	if err != nil {
 		return nil, err
 	}
@@ -204,12 +216,15 @@ func (b *bench) firstResult(ctx context.Context, name string) (map[Moment]time.D
 }
 
 // create creates a run that plays a script, and returns when.
-func (b *bench) create(ctx context.Context, name, script string) (*v1alpha1.MotorRun, time.Time, error) {
+func (b *bench) create(ctx context.Context, name, script string, change ...func(*v1alpha1.MotorRun)) (*v1alpha1.MotorRun, time.Time, error) {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
 		Spec: v1alpha1.MotorRunSpec{
 			Task: "Play your part as " + name + ".", Tools: []v1alpha1.ToolName{"bash"}, Model: &v1alpha1.RunModel{Name: "scripted/" + script}, MaxAttempts: 1,
 		},
+	}
+	for _, c := range change {
+		c(run)
 	}
 	began := time.Now()
 	if err := b.client.Create(ctx, run); err != nil {
@@ -219,10 +234,13 @@ func (b *bench) create(ctx context.Context, name, script string) (*v1alpha1.Moto
 }
 
 // oneshot returns the time from the creation of a Oneshot run until its result is seen.
-func (b *bench) oneshot(ctx context.Context, name string) (time.Duration, error) {
+func (b *bench) oneshot(ctx context.Context, name string, change ...func(*v1alpha1.MotorRun)) (time.Duration, error) {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
 		Spec:       v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeOneshot, Code: &v1alpha1.Code{Language: "python", Source: "6 * 7"}},
+	}
+	for _, c := range change {
+		c(run)
 	}
 	began := time.Now()
 	if err := b.client.Create(ctx, run); err != nil {
