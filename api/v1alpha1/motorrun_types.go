@@ -284,7 +284,7 @@ type RunLimits struct {
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
 	// activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits
-	// for people, for its turn, for a model that cannot be had, or is suspended does not count.
+	// for people, for its turn, for room for its sandbox, for a model that cannot be had, or is suspended does not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +default=600

@@ -20,7 +20,8 @@ const (
 
 	// ReasonUnschedulable is a reason of SandboxReady=False.
 	//
-	// Meaning: No node has room for the Pod, or can take it. The Pod starts if there is room within three minutes.
+	// Meaning: No node has room for the Pod, or can take it. The run waits for room as in a queue, and its time stands still. The attempt
+	// fails after a day.
 	//
 	// Do: Add a node, or lower spec.sandbox.resources in a new run. Name another workspaceStorageClassName if the message speaks
 	// of volumes.
@@ -69,7 +70,7 @@ const (
 	// ReasonSandboxRefused is a reason of SandboxReady=False.
 	//
 	// Meaning: The API server refused the Pod: a quota, an admission policy or the Pod Security level. It is tried again every 5
-	// to 60 s.
+	// to 60 s. While a quota is exceeded the time of the run stands still.
 	//
 	// Do: Read the message. Make room, or permit Pods with the label motorcortex.dev/component=sandbox.
 	ReasonSandboxRefused = "SandboxRefused"

@@ -56,7 +56,7 @@ func TestAnAcceptedEndIsNotLost(t *testing.T) {
 			for cause, change := range map[string]func(*Observation){
 				"the Pod is gone": func(o *Observation) { o.SandboxGone = true },
 				"it does not come": func(o *Observation) {
-					o.Sandbox, o.SandboxCreatedAt, o.SandboxStartTimeout = &sandbox.State{Phase: sandbox.Starting}, t0, time.Second
+					o.Sandbox, o.SandboxSince, o.SandboxStartTimeout = &sandbox.State{Phase: sandbox.Starting}, t0, time.Second
 				},
 				"cancelled": func(o *Observation) { o.Run.Spec.Cancel = true },
 				"too late":  func(o *Observation) { o.Run.Spec.Limits.ActiveDeadlineSeconds = 1 },

@@ -23,8 +23,8 @@ type Observation struct {
 	Progress Progress
 	// Sandbox is the state of the run's Pod, nil while there is none.
 	Sandbox *sandbox.State
-	// SandboxCreatedAt is when the Pod was created, zero while there is none.
-	SandboxCreatedAt time.Time
+	// SandboxSince is when a node got the Pod, or when it was created if none has it, zero while there is none.
+	SandboxSince time.Time
 	// SandboxGone is true if the run's Pod does not exist any more.
 	SandboxGone bool
 	// SandboxStartTimeout bounds the time that the Pod takes until it runs.
@@ -201,7 +201,7 @@ func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
 			"The sandbox did not come up again within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
 	}
 	return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxStartTimeout, fmt.Sprintf(
-		"The sandbox did not run within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
+		"The sandbox did not run within %s. %s", startTimeout(o), o.Sandbox.Message), true)
 }
 
 // hasCome reports whether it is known that a deadline has passed.
@@ -234,7 +234,18 @@ func startTimeoutAt(o Observation, now time.Time) time.Time {
 	if since.IsZero() {
 		return time.Time{}
 	}
-	return o.Observed.Extend(since, since.Add(o.SandboxStartTimeout))
+	return o.Observed.Extend(since, since.Add(startTimeout(o)))
+}
+
+// roomTimeout is how long a run waits for a node that can take its sandbox. Longer, and there will hardly be one.
+const roomTimeout = 24 * time.Hour
+
+// startTimeout returns how long the sandbox may take. Its time begins when a node has it: a cluster that is full is no failure of the run.
+func startTimeout(o Observation) time.Duration {
+	if o.Sandbox.Phase == sandbox.Starting && o.Sandbox.Reason == v1alpha1.ReasonUnschedulable {
+		return max(roomTimeout, o.SandboxStartTimeout)
+	}
+	return o.SandboxStartTimeout
 }
 
 // awaitedSince returns the time since which the run waits for its sandbox, zero if it does not wait.
@@ -245,7 +256,7 @@ func awaitedSince(o Observation, now time.Time) time.Time {
 	case o.Sandbox == nil:
 		return time.Time{}
 	case o.Sandbox.Phase == sandbox.Starting:
-		return o.SandboxCreatedAt
+		return o.SandboxSince
 	case o.Sandbox.Phase == sandbox.Restarting:
 		return downSince(o, now)
 	}

@@ -34,7 +34,7 @@ func lastAttempt(responses ...string) *v1alpha1.MotorRun {
 
 // everything makes each policy speak at once; the tests take one after the other away.
 func everything() Observation {
-	o := Observation{Run: lastAttempt(), Sandbox: endedPod, SandboxCreatedAt: t0, SandboxGone: true, SandboxStartTimeout: 60 * sec}
+	o := Observation{Run: lastAttempt(), Sandbox: endedPod, SandboxSince: t0, SandboxGone: true, SandboxStartTimeout: 60 * sec}
 	o.Run.Spec.Cancel = true
 	o.Progress.Final = new("done")
 	o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: "It failed."}
@@ -81,7 +81,7 @@ func TestDecideOrder(t *testing.T) {
 func TestDecideDeadlines(t *testing.T) {
 	t.Parallel()
 	base := func(change func(*Observation)) Observation {
-		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxCreatedAt: after(5 * sec), SandboxStartTimeout: 60 * sec}
+		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxSince: after(5 * sec), SandboxStartTimeout: 60 * sec}
 		change(&o)
 		return o
 	}
@@ -98,6 +98,12 @@ func TestDecideDeadlines(t *testing.T) {
 			base(func(o *Observation) { o.Progress.Waited = 45 * sec }), 145 * sec, v1alpha1.ReasonTimeout,
 		},
 		"the sandbox's start": {base(func(o *Observation) { o.Sandbox = startingPod }), 65 * sec, v1alpha1.ReasonSandboxStartTimeout},
+		"room for the sandbox": {
+			base(func(o *Observation) {
+				o.Sandbox = &sandbox.State{Phase: sandbox.Starting, Reason: v1alpha1.ReasonUnschedulable, Message: "No node."}
+				o.Run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnschedulable}}
+			}), 24*time.Hour + 5*sec, v1alpha1.ReasonSandboxStartTimeout,
+		},
 		"the start after the run's own time": {
 			base(func(o *Observation) { o.Sandbox, o.SandboxStartTimeout = startingPod, time.Hour }), 100 * sec, v1alpha1.ReasonTimeout,
 		},
@@ -157,7 +163,7 @@ func TestDecideMessages(t *testing.T) {
 	if Decide(o, t0).End.Phase != v1alpha1.PhaseCompleted {
 		t.Error("an empty closing text is none")
 	}
-	o = Observation{Run: lastAttempt(), Sandbox: startingPod, SandboxCreatedAt: t0, SandboxStartTimeout: time.Minute}
+	o = Observation{Run: lastAttempt(), Sandbox: startingPod, SandboxSince: t0, SandboxStartTimeout: time.Minute}
 	if got := Decide(o, after(time.Minute)).End.Message; !strings.Contains(got, "1m0s") || !strings.Contains(got, "No image.") {
 		t.Errorf("start: %q", got)
 	}
@@ -207,7 +213,7 @@ func TestSuspendedRunWaits(t *testing.T) {
 		"it does not start":   func(o *Observation) { o.Sandbox = startingPod },
 		"it does not come up": func(o *Observation) { o.Sandbox = restartingPod },
 	} {
-		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxCreatedAt: t0, SandboxStartTimeout: 60 * sec}
+		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxSince: t0, SandboxStartTimeout: 60 * sec}
 		o.Run.Spec.Suspend = true
 		change(&o)
 		if d := Decide(o, after(24*time.Hour)); d.End != nil || d.Failure != nil || !d.WakeAt.IsZero() {

@@ -64,7 +64,7 @@ func TestGapsEndNothing(t *testing.T) {
 		"the start of the sandbox": {
 			func(o *Observation) {
 				o.Run.Spec.Limits.ActiveDeadlineSeconds = 86400
-				o.Sandbox, o.SandboxCreatedAt, o.SandboxStartTimeout = &sandbox.State{Phase: sandbox.Starting}, noon, 10*time.Minute
+				o.Sandbox, o.SandboxSince, o.SandboxStartTimeout = &sandbox.State{Phase: sandbox.Starting}, noon, 10*time.Minute
 			},
 			func(d Decision) bool { return d.Failure != nil },
 		},

@@ -70,7 +70,7 @@ func (w *world) once() bool {
 	st := &w.run.Status
 	p := ReadJournal(w.run, w.steps)
 	st.Attempts = AttemptsOf(st, p, w.now)
-	o := Observation{Run: w.run, Progress: p, Sandbox: w.pod, SandboxCreatedAt: w.created, SandboxGone: w.missing, SandboxStartTimeout: 60 * sec}
+	o := Observation{Run: w.run, Progress: p, Sandbox: w.pod, SandboxSince: w.created, SandboxGone: w.missing, SandboxStartTimeout: 60 * sec}
 	d := Decide(o, w.now)
 	w.checkDecision(d)
 	w.wakeAt = d.WakeAt

@@ -43,6 +43,23 @@ func TestPaused(t *testing.T) {
 		"not accepted for another reason": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "ModelSecretNotFound")}
 		}, false, false},
+		"no node has room": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnschedulable}}
+		}, true, true},
+		"no quota has room": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{{
+				Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSandboxRefused, Message: "pods is forbidden: exceeded quota: pods",
+			}}
+		}, true, true},
+		"refused for another reason": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{{
+				Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSandboxRefused, Message: "a webhook refused it",
+			}}
+		}, false, false},
+		"no node has room, and it asks": {func(r *v1alpha1.MotorRun, p *Progress) {
+			r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnschedulable}}
+			p.Pending = pendingQuestion("q", "Which?", "s", 0)
+		}, false, true},
 		"waits for a retry": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{Kind: v1alpha1.InputRetry})
 		}, true, false},

@@ -70,7 +70,7 @@ func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
 	o := Observation{Run: run, Progress: ReadJournal(run, steps), SandboxGone: r.IntN(10) == 0, SandboxStartTimeout: time.Duration(r.IntN(100)) * sec}
 	if r.IntN(3) > 0 {
 		o.Sandbox = &sandbox.State{Phase: sandbox.Phase(r.IntN(4)), Reason: "Any", FinishedAt: after(time.Duration(r.IntN(400)) * sec)}
-		o.SandboxCreatedAt = after(time.Duration(r.IntN(100)) * sec)
+		o.SandboxSince = after(time.Duration(r.IntN(100)) * sec)
 	}
 	return o
 }

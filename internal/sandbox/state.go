@@ -192,6 +192,16 @@ func starting(pod *corev1.Pod) State {
 	return State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: fmt.Sprintf("Pod %s is starting.", pod.Name)}
 }
 
+// Since returns when a node got a Pod, or when the Pod was created if none has it.
+func Since(pod *corev1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(pod.CreationTimestamp.Time) {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return pod.CreationTimestamp.Time
+}
+
 func toolserverStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == ContainerName {

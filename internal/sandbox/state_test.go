@@ -288,3 +288,26 @@ func TestSupportsUserNamespaces(t *testing.T) {
 		})
 	}
 }
+
+func TestSince(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		status corev1.ConditionStatus
+		after  time.Duration
+		want   time.Duration
+	}{
+		"no node has it":                {corev1.ConditionFalse, time.Hour, 0},
+		"a node got it":                 {corev1.ConditionTrue, time.Hour, time.Hour},
+		"by a clock that is behind":     {corev1.ConditionTrue, -time.Hour, 0},
+		"the scheduler has not seen it": {"", 0, 0},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}}
+		if tt.status != "" {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: tt.status, LastTransitionTime: metav1.NewTime(created.Add(tt.after))}}
+		}
+		if got := Since(pod).Sub(created); got != tt.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

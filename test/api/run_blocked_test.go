@@ -142,10 +142,11 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 	tests := map[string]struct {
 		play            func(*corev1.PodStatus)
 		reason, message string
+		limit           time.Duration
 	}{
-		"image":    {waiting("ImagePullBackOff"), "ImagePullFailed", "cannot get the image sandbox.example.org/image:1"},
-		"runtime":  {waiting("CreateContainerError"), "ContainerCreateFailed", "because"},
-		"schedule": {unschedulable, "Unschedulable", "0/1 nodes are available"},
+		"image":    {waiting("ImagePullBackOff"), "ImagePullFailed", "cannot get the image sandbox.example.org/image:1", startTimeout},
+		"runtime":  {waiting("CreateContainerError"), "ContainerCreateFailed", "because", startTimeout},
+		"schedule": {unschedulable, "Unschedulable", "0/1 nodes are available", 24 * time.Hour},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +164,10 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 				r.play(func(st *corev1.PodStatus) { *st = corev1.PodStatus{Phase: corev1.PodPending}; tt.play(st) })
 				r.step()
 			})
-			r.now = r.pod().CreationTimestamp.Add(startTimeout)
+			r.now = r.pod().CreationTimestamp.Add(tt.limit - time.Second)
+			r.once()
+			r.wantBlocked("SandboxReady", tt.reason, tt.message)
+			r.now = r.now.Add(time.Second)
 			r.once()
 			r.wantAttempts("First SandboxStartTimeout", "Infrastructure")
 			if m := failureAt(t, r.run(), 1).Message; !strings.Contains(m, tt.message) {
@@ -171,6 +175,34 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A cluster that is full is a queue: the time of the run stands still, and that of its sandbox begins when a node has it.
+func TestRunWaitsForRoom(t *testing.T) {
+	r := newRig(t)
+	r.step()
+	created := r.pod().CreationTimestamp.Time
+	r.now = created
+	r.play(unschedulable)
+	r.step()
+	const hours = 5 * time.Hour
+	r.now = created.Add(hours)
+	r.once()
+	r.wantBlocked("SandboxReady", "Unschedulable", "0/1 nodes are available")
+	r.play(func(st *corev1.PodStatus) {
+		st.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(r.now)}}
+	})
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting")
+	if p := r.run().Status.Paused; p.StartTime != nil || p.DurationSeconds < int64(hours/time.Second) {
+		t.Errorf("of %s in the queue %+v is counted", hours, p)
+	}
+	r.now = r.now.Add(startTimeout - time.Second)
+	r.once()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting")
+	r.now = r.now.Add(time.Second)
+	r.once()
+	r.wantAttempts("First SandboxStartTimeout", "Infrastructure")
 }
 
 func unschedulable(st *corev1.PodStatus) {

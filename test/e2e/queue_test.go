@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,5 +100,29 @@ func awaitGone(t *testing.T, run *v1alpha1.MotorRun) {
 	})
 	if err != nil {
 		t.Fatalf("run %s is still there: %v", run.Name, err)
+	}
+}
+
+// A cluster that is full is a queue: of runs that do not fit beside each other none fails.
+// Nothing runs beside it that would be short of room.
+func TestMoreRunsThanFit(t *testing.T) {
+	ns := newNamespace(t, "full")
+	must(t, createCortex(t.Context(), ns, v1alpha1.ModelEndpoint{Model: "scripted/answer", BaseURL: modelURL(modelServer)}))
+	var node corev1.NodeList
+	must(t, suite.client.List(t.Context(), &node))
+	// Each asks for a third of the processors of the first node: a sandbox requests a tenth of its limit.
+	cpu := node.Items[0].Status.Allocatable.Cpu().MilliValue() * 10 / 3
+	var waiting []*v1alpha1.MotorRun
+	for range 6 {
+		waiting = append(waiting, startRun(t, "answer", inNamespace(ns), func(r *v1alpha1.MotorRun) {
+			r.Spec.Sandbox = &v1alpha1.RunSandbox{Resources: v1alpha1.SandboxResources{CPU: resource.NewMilliQuantity(cpu, resource.DecimalSI)}}
+		}))
+	}
+	queued := int64(0)
+	for _, run := range waiting {
+		queued += wantCompleted(t, run, 2*soon).Status.Paused.DurationSeconds
+	}
+	if queued == 0 && len(node.Items) == 1 {
+		t.Error("no run waited for room")
 	}
 }

@@ -190,7 +190,7 @@ func (m *member) endsAtOnce() bool { return m.spent() && !m.cordoned && !m.used 
 
 // fails returns why a sandbox has taken too long, or when it will have.
 func (m *member) fails(w wish, now time.Time) (*failure, time.Time) {
-	since, limit, f := m.pod.CreationTimestamp.Time, w.startTimeout, failure{m.state.Reason, m.state.Message}
+	since, limit, f := sandbox.Since(m.pod), w.startTimeout, failure{m.state.Reason, m.state.Message}
 	switch {
 	case m.taken:
 		return nil, time.Time{}

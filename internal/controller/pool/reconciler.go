@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -38,6 +36,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/objects"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -345,14 +344,9 @@ func (r *Reconciler) wanted(ctx context.Context, s *look) (int, *failure, error)
 // yieldPause is the pause in which a run without room may find that it has some.
 const yieldPause = 2 * time.Second
 
-// lacksRoom reports whether no node or quota has room for the sandbox of a run that waits for it. A Pod that is refused for another reason is not helped by
-// room.
+// lacksRoom reports whether a run has no room for its sandbox, and waits for nothing else.
 func lacksRoom(run *v1alpha1.MotorRun) bool {
-	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSandboxReady)
-	if c == nil || c.Status != metav1.ConditionFalse || pass.IsFinished(run) || !run.DeletionTimestamp.IsZero() || run.Spec.Suspend || run.Status.Pending() != nil {
-		return false
-	}
-	return c.Reason == v1alpha1.ReasonUnschedulable || c.Reason == v1alpha1.ReasonSandboxRefused && strings.Contains(c.Message, "exceeded quota")
+	return runpolicy.LacksRoom(run) && run.DeletionTimestamp.IsZero() && !run.Spec.Suspend && run.Status.Pending() == nil
 }
 
 // roomChanges selects runs that lack room for their sandboxes, and those that do not any more.

@@ -10,6 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // decide writes the state according to the journal into the status, and decides whether the run or its attempt is over.
@@ -40,7 +41,7 @@ func (r *Reconciler) observation(s *pass.Run) runpolicy.Observation {
 		SandboxStartTimeout: r.Config.SandboxStartTimeout, Observed: s.Observed,
 	}
 	if s.Pod != nil {
-		o.SandboxCreatedAt = s.Pod.CreationTimestamp.Time
+		o.SandboxSince = sandbox.Since(s.Pod)
 	}
 	return o
 }

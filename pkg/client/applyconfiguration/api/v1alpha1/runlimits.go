@@ -14,7 +14,7 @@ type RunLimitsApplyConfiguration struct {
 	// is not enough its older part is replaced by a summary.
 	MaxIterations *int32 `json:"maxIterations,omitempty"`
 	// activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits
-	// for people, for its turn, for a model that cannot be had, or is suspended does not count.
+	// for people, for its turn, for room for its sandbox, for a model that cannot be had, or is suspended does not count.
 	ActiveDeadlineSeconds *int32 `json:"activeDeadlineSeconds,omitempty"`
 	// inputDeadlineSeconds is how long the run waits for an answer to each question, 30 days at most.
 	InputDeadlineSeconds *int32 `json:"inputDeadlineSeconds,omitempty"`
