@@ -193,7 +193,7 @@ func TestChecksSurvive(t *testing.T) {
 // model must not read that something is wrong with its work.
 func TestCheckThatIsEndedFromOutside(t *testing.T) {
 	t.Parallel()
-	for code, lost := range map[string]int{toolapi.CodeOutcomeUnknown: 2, toolapi.CodeCancelled: 2, "never " + toolapi.CodeCancelled: 4 * MaxExecutions} {
+	for code, lost := range map[string]int{toolapi.CodeOutcomeUnknown: 2, toolapi.CodeCancelled: 2, "never " + toolapi.CodeCancelled: 4 * maxExecutions} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			behave, n := checkedWorkspace(1), 0

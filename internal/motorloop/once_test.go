@@ -67,7 +67,7 @@ func TestOnceRefused(t *testing.T) {
 // The call is made again when its end was not seen, but not for ever.
 func TestOnceUnknown(t *testing.T) {
 	t.Parallel()
-	for deaths, want := range map[int]string{1: "", MaxExecutions - 1: "", MaxExecutions: toolapi.CodeOutcomeUnknown} {
+	for deaths, want := range map[int]string{1: "", maxExecutions - 1: "", maxExecutions: toolapi.CodeOutcomeUnknown} {
 		n := 0
 		w := newWorld(t, config.Config{}, func(c toolapi.Call) toolapi.Result {
 			if n++; n <= deaths {
@@ -77,7 +77,7 @@ func TestOnceUnknown(t *testing.T) {
 		})
 		once(t, w, nil)
 		step := w.journal.load()[0]
-		if got := step.Results[0].ErrorCode; got != want || len(step.Unknown) != deaths || len(w.sandbox.executed) != min(deaths+1, MaxExecutions) {
+		if got := step.Results[0].ErrorCode; got != want || len(step.Unknown) != deaths || len(w.sandbox.executed) != min(deaths+1, maxExecutions) {
 			t.Errorf("%d deaths: code %q after %d calls, %+v", deaths, got, len(w.sandbox.executed), step.Unknown)
 		}
 	}

@@ -107,15 +107,15 @@ func (p *play) checkCall(step *turn.Turn, n int, allowed map[string]bool) {
 		if u.CallID != c.ID {
 			continue
 		}
-		if times++; u.Execution != turn.ExecutionID(c.ID, times-1) || times > MaxExecutions {
+		if times++; u.Execution != turn.ExecutionID(c.ID, times-1) || times > maxExecutions {
 			p.t.Fatalf("call %s has the unknown executions %+v", c.ID, step.Unknown)
 		}
 		said, asked = p.person.said[u.Execution]
 		retry := asked && said == decisionRetry
-		if times < MaxExecutions && (u.Policy == turn.UnknownRedo || u.Policy == turn.UnknownPerson && retry) {
+		if times < maxExecutions && (u.Policy == turn.UnknownRedo || u.Policy == turn.UnknownPerson && retry) {
 			allowed[turn.ExecutionID(c.ID, times)] = true
 		}
-		if (u.Policy == turn.UnknownRedo) != (toolapi.Repeatable(c.Tool) && times < MaxExecutions) {
+		if (u.Policy == turn.UnknownRedo) != (toolapi.Repeatable(c.Tool) && times < maxExecutions) {
 			p.t.Fatalf("policy %s for %s", u.Policy, c.Tool)
 		}
 		p.seen["unknown "+string(u.Policy)]++

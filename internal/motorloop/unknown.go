@@ -16,9 +16,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// MaxExecutions is how many times one call is started at most. A call that crashes the tool server each time would
+// maxExecutions is how many times one call is started at most. A call that crashes the tool server each time would
 // otherwise do so for ever.
-const MaxExecutions = 4
+const maxExecutions = 4
 
 // A person's decisions about a call of unknown outcome. With any other one the call is not made again.
 const (
@@ -55,7 +55,7 @@ func (r *run) prospect(ctx context.Context, t *turn.Turn, c *turn.Call) (prospec
 	switch {
 	case n == 0:
 		return prospect{execution: c.ID, approval: c.ID}, nil
-	case last.Policy == turn.UnknownModel || n >= MaxExecutions:
+	case last.Policy == turn.UnknownModel || n >= maxExecutions:
 		return prospect{result: unknownResult(n)}, nil
 	case last.Policy == turn.UnknownRedo && t.Checks:
 		// A person approved only this execution.
@@ -106,7 +106,7 @@ func unknownResult(n int) *toolapi.Result {
 // may have there is nothing to decide.
 func (r *run) unknownPolicy(t *turn.Turn, c *turn.Call, n int) turn.UnknownPolicy {
 	switch {
-	case n >= MaxExecutions:
+	case n >= maxExecutions:
 		return turn.UnknownModel
 	case toolapi.Repeatable(c.Tool), t.Checks && (r.policy == nil || !r.policy.Risky(*c)):
 		return turn.UnknownRedo

@@ -34,7 +34,7 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 			a.Rule = rule.Name
 		}
 	case v1alpha1.InputDomainRequest:
-		if rule, _, err := ParseDomainRequest(c.Arguments); err == nil {
+		if rule, _, err := parseDomainRequest(c.Arguments); err == nil {
 			a.Domain = v1alpha1.Domain(rule.String())
 		}
 	case v1alpha1.InputQuestion:
@@ -176,7 +176,7 @@ func waitedIn(s *v1alpha1.MotorStep) time.Duration {
 // askedRetry returns the ask about a further attempt, false if no attempt can have that id.
 func askedRetry(id string) (v1alpha1.StepAsk, bool) {
 	for n := int32(1); n < maxAttempts; n++ {
-		if id == RetryID(n) {
+		if id == retryID(n) {
 			return v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputRetry}, true
 		}
 	}

@@ -172,12 +172,12 @@ func onUnknown(run *v1alpha1.MotorRun) v1alpha1.UnknownPolicy {
 // retryPrefix is the beginning of the id of an input of kind Retry. The number of the attempt that failed follows.
 const retryPrefix = "retry-"
 
-// RetryID returns the id under which a person decides whether another attempt follows the one that failed.
-func RetryID(attempt int32) string { return retryPrefix + strconv.Itoa(int(attempt)) }
+// retryID returns the id under which a person decides whether another attempt follows the one that failed.
+func retryID(attempt int32) string { return retryPrefix + strconv.Itoa(int(attempt)) }
 
 // RetryOf returns the response that decides whether another attempt follows the one that failed, nil if there is none.
 func RetryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
-	id := RetryID(attempt)
+	id := retryID(attempt)
 	for i := range run.Spec.Responses {
 		if r := &run.Spec.Responses[i]; r.ID == id && fitsRetry(r) {
 			return r
@@ -237,9 +237,9 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 	}
 	how := fmt.Sprintf("\nTo try again, decide Retry before %s:\n"+
 		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"Retry","guidance":"…"}}]'`+
-		"\nOtherwise the run ends; the decision Stop ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, RetryID(cur))
+		"\nOtherwise the run ends; the decision Stop ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, retryID(cur))
 	return &v1alpha1.PendingInput{
-		ID:             RetryID(cur),
+		ID:             retryID(cur),
 		Kind:           v1alpha1.InputRetry,
 		Title:          fit.Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
 		Question:       fit.CutEncoded(b.String(), maxRetryQuestion-fit.EncodedSize(how)) + how,
@@ -296,12 +296,12 @@ func Begin(st *v1alpha1.MotorRunStatus, n *Next, now time.Time) {
 	})
 	st.PendingInputs = nil
 	if n.NewSandbox && st.Sandbox != nil {
-		Replace(st)
+		replace(st)
 	}
 }
 
-// Replace marks the Pod in the status as used up. Until another Pod exists, the status names the one that must be gone before.
-func Replace(st *v1alpha1.MotorRunStatus) {
+// replace marks the Pod in the status as used up. Until another Pod exists, the status names the one that must be gone before.
+func replace(st *v1alpha1.MotorRunStatus) {
 	st.Sandbox = &v1alpha1.SandboxStatus{PodName: st.Sandbox.PodName, PodUID: st.Sandbox.PodUID}
 }
 

@@ -73,9 +73,9 @@ const (
 	maxDomain = 261
 )
 
-// ParseDomainRequest reads the arguments of a request_domain call as the model wrote them, and decides whether they are a valid request. The loop
+// parseDomainRequest reads the arguments of a request_domain call as the model wrote them, and decides whether they are a valid request. The loop
 // asks and the controller shows the question, so both parse it here. The error is for the model.
-func ParseDomainRequest(arguments string) (rule allowlist.Rule, reason string, err error) {
+func parseDomainRequest(arguments string) (rule allowlist.Rule, reason string, err error) {
 	if len(arguments) > MaxRequestDomainBytes {
 		return rule, "", fmt.Errorf("the arguments must have at most %d bytes", MaxRequestDomainBytes)
 	}
@@ -129,7 +129,7 @@ const (
 // JudgeDomainRequest reports whether a request_domain call is put to a person, and otherwise returns the message for the model. lasting is the
 // result of Lasting.
 func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (verdict DomainVerdict, message string) {
-	rule, _, err := ParseDomainRequest(arguments)
+	rule, _, err := parseDomainRequest(arguments)
 	switch {
 	case err != nil:
 		return DomainInvalid, err.Error()
@@ -148,7 +148,7 @@ func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (ve
 // DomainDecision reports whether a person's decision lets the sandbox reach the domain of a call, and returns the message for the model. granted is
 // the result of Granted. A decision to allow a domain does not count if the controller did not carry it out because the bounds forbid the domain.
 func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Domain) (allowed bool, message string) {
-	rule, _, err := ParseDomainRequest(arguments)
+	rule, _, err := parseDomainRequest(arguments)
 	switch {
 	case err != nil:
 		return false, err.Error()

@@ -46,7 +46,7 @@ func TestParseDomainRequest(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rule, reason, err := ParseDomainRequest(tt.arguments)
+			rule, reason, err := parseDomainRequest(tt.arguments)
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Fatalf("error %v, want %q", err, tt.err)
 			}
@@ -63,7 +63,7 @@ func FuzzParseDomainRequest(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, arguments string) {
-		if _, _, err := ParseDomainRequest(arguments); err != nil {
+		if _, _, err := parseDomainRequest(arguments); err != nil {
 			return
 		}
 		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(1, 1, call("request_domain", arguments), asked(v1alpha1.InputDomainRequest, 10*sec))})

@@ -130,7 +130,7 @@ func (w *world) act() {
 		attempt := int32(len(st.Attempts)) + w.r.Int32N(2)
 		if RetryOf(w.run, attempt) == nil && w.r.IntN(2) == 0 {
 			w.log = append(w.log, fmt.Sprintf("retry %d", attempt))
-			w.run.Spec.Responses = append(w.run.Spec.Responses, v1alpha1.Response{ID: RetryID(attempt), Decision: v1alpha1.DecisionRetry, Guidance: "again"})
+			w.run.Spec.Responses = append(w.run.Spec.Responses, v1alpha1.Response{ID: retryID(attempt), Decision: v1alpha1.DecisionRetry, Guidance: "again"})
 		}
 	case 9:
 		w.happenToPod()

@@ -48,7 +48,7 @@ func showQuestion(p *v1alpha1.PendingInput, c *v1alpha1.ToolCall) {
 }
 
 func showDomainRequest(p *v1alpha1.PendingInput, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
-	rule, reason, err := ParseDomainRequest(c.Arguments)
+	rule, reason, err := parseDomainRequest(c.Arguments)
 	if err != nil {
 		return
 	}

@@ -21,7 +21,7 @@ func TestWorst(t *testing.T) {
 		for _, before := range []string{"", `{"domain":`, `{"domain":[`, `{"domain":"`, `{"reason":{"`, `{`} {
 			for _, size := range []int{MaxRequestDomainBytes, toolapi.MaxArgumentsBytes} {
 				args := fill(before, unit, size)
-				worst.Within(t, "the request "+before+unit, most, func() { _, _, _ = ParseDomainRequest(args) })
+				worst.Within(t, "the request "+before+unit, most, func() { _, _, _ = parseDomainRequest(args) })
 			}
 		}
 	}

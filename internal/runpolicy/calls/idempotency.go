@@ -186,7 +186,7 @@ func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 			return false
 		}
 	}
-	if a := ApprovalOf(e.step, e.call.ID); a != nil {
+	if a := approvalOf(e.step, e.call.ID); a != nil {
 		return a.Outcome == v1alpha1.AskApproved
 	}
 	return OpenRule(run, e.until, e.call.Tool, e.call.Arguments) == nil

@@ -39,8 +39,8 @@ func programOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepProgram {
 	return nil
 }
 
-// ApprovalOf returns the last ask for approval of an execution of the call, nil if there is none.
-func ApprovalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
+// approvalOf returns the last ask for approval of an execution of the call, nil if there is none.
+func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
 	asks := s.Status.Asks
 	for i := range slices.Backward(asks) {
 		if a := &asks[i]; a.Kind == v1alpha1.InputApproval && a.CallID == callID {

@@ -50,7 +50,7 @@ func Unknown(s *v1alpha1.MotorStep) []Ref {
 
 // isHeld reports whether a call has no result because it is to be approved, or was not.
 func isHeld(s *v1alpha1.MotorStep, callID string) bool {
-	a := ApprovalOf(s, callID)
+	a := approvalOf(s, callID)
 	return a != nil && a.Outcome != v1alpha1.AskApproved && ResultOf(s, callID) == nil
 }
 
@@ -63,7 +63,7 @@ func OpenChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, refs []Ref) []Ref
 	return slices.DeleteFunc(refs, func(ref Ref) bool {
 		i := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == ref.ID })
 		c := &s.Spec.ToolCalls[i]
-		return ApprovalOf(s, c.ID) == nil && !IsRisky(run, c.Tool, c.Arguments)
+		return approvalOf(s, c.ID) == nil && !IsRisky(run, c.Tool, c.Arguments)
 	})
 }
 

@@ -74,8 +74,8 @@ func fewerArtifacts(st *v1alpha1.MotorRunStatus) {
 	*files = fitted
 }
 
-// ArtifactsOf returns the artifacts of a run: those of its result if it has ended, or else those of its last pause.
-func ArtifactsOf(run *v1alpha1.MotorRun) []v1alpha1.Artifact {
+// artifactsOf returns the artifacts of a run: those of its result if it has ended, or else those of its last pause.
+func artifactsOf(run *v1alpha1.MotorRun) []v1alpha1.Artifact {
 	if run.Status.Result != nil {
 		return run.Status.Result.Artifacts
 	}
@@ -88,7 +88,7 @@ const maxNamed = 5
 // ArtifactInput finds the artifact for a later run among those of the run that has it. problem is the reason why it cannot be an input, and what to
 // do about that.
 func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alpha1.Artifact, problem string) {
-	list := ArtifactsOf(from)
+	list := artifactsOf(from)
 	i := slices.IndexFunc(list, func(a v1alpha1.Artifact) bool { return a.Path == path })
 	if i < 0 {
 		return nil, fmt.Sprintf("the MotorRun %s has no artifact %q: %s", from.Name, path, artifactNames(from, list))
