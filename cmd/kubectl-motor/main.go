@@ -5,57 +5,37 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"time"
+	"path/filepath"
+	"strings"
 
-	"motorcortex.dev/motorcortex"
-	"motorcortex.dev/motorcortex/internal/cli/archive"
-	"motorcortex.dev/motorcortex/internal/cli/cluster"
-	"motorcortex.dev/motorcortex/internal/cli/skill"
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"motorcortex.dev/motorcortex/internal/cli/plugin"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
-// decisionTimeout is how long a verb waits for the operator to act on a decision.
-const decisionTimeout = 10 * time.Second
-
-const usage = `Work with Motor Cortex.
-
-Usage:
-  kubectl motor archive verify …   check the archive of a finished run
-  kubectl motor skill export …     write the files of a skill into a folder
-  kubectl motor skill diff …       compare a skill with what is approved of it
-  kubectl motor skill approve …    approve a skill; reject and revoke are the other decisions
-  kubectl motor skill hash …       compute the hashes of an approval from files
-  kubectl motor version            print the version
-`
-
 func main() {
+	// Without a logger, the client complains of that after a while, on the terminal of a person who follows a run.
+	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	streams := verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr)}
+	code := verb.Run(ctx, plugin.New(streams), arguments(os.Args))
 	stop()
 	os.Exit(code)
 }
 
-func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	if len(args) == 0 {
-		fmt.Fprint(errs, usage)
-		return verb.ExitFailed
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// arguments are those of the program. kubectl completes the words after `kubectl motor` by a program kubectl_complete-motor, which can be a
+// link to this one.
+func arguments(args []string) []string {
+	if name := strings.TrimSuffix(filepath.Base(args[0]), ".exe"); name == "kubectl_complete-motor" {
+		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
 	}
-	switch args[0] {
-	case "archive":
-		return archive.Command{In: in, Out: out, Err: errs, ReadRun: archive.ReadRun}.Run(ctx, args[1:])
-	case "skill":
-		return skill.Command{Out: out, Err: errs, Connect: cluster.Connect, Wait: decisionTimeout}.Run(ctx, args[1:])
-	case "version", "--version":
-		fmt.Fprintln(out, motorcortex.Version())
-		return verb.ExitOK
-	case "help", "-h", "--help":
-		fmt.Fprint(out, usage)
-		return verb.ExitOK
-	}
-	fmt.Fprintf(errs, "error: there is no verb %q\n\n%s", args[0], usage)
-	return verb.ExitFailed
+	return args[1:]
 }

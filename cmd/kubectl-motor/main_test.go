@@ -3,30 +3,23 @@
 package main
 
 import (
-	"strings"
+	"slices"
 	"testing"
 )
 
-func TestRun(t *testing.T) {
+// kubectl starts a program of that name to complete words.
+func TestALinkCompletes(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		args     []string
-		code     int
-		out, err string
-	}{
-		"nothing":      {nil, 2, "", "Usage:"},
-		"help":         {[]string{"help"}, 0, "kubectl motor archive", ""},
-		"unknown":      {[]string{"fly"}, 2, "", `no verb "fly"`},
-		"skill":        {[]string{"skill", "help"}, 0, "kubectl motor skill approve NAME", ""},
-		"an empty one": {[]string{"archive", "verify", "-"}, 1, "broken: line 1", ""},
+	for name, tt := range map[string]struct{ args, want []string }{
+		"the program":     {[]string{"/usr/bin/kubectl-motor", "inbox", "-A"}, []string{"inbox", "-A"}},
+		"nothing after":   {[]string{"kubectl-motor"}, nil},
+		"a link to it":    {[]string{"/usr/bin/kubectl_complete-motor", "skill", ""}, []string{"__complete", "skill", ""}},
+		"one on Windows":  {[]string{"kubectl_complete-motor.exe", "s"}, []string{"__complete", "s"}},
+		"another's name":  {[]string{"kubectl_complete-motors", "s"}, []string{"s"}},
+		"completes empty": {[]string{"kubectl_complete-motor", ""}, []string{"__complete", ""}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var out, errs strings.Builder
-			code := run(t.Context(), tt.args, strings.NewReader(""), &out, &errs)
-			if code != tt.code || !strings.Contains(out.String(), tt.out) || !strings.Contains(errs.String(), tt.err) {
-				t.Errorf("code %d, prints %q, complains %q", code, &out, &errs)
-			}
-		})
+		if got := arguments(tt.args); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }

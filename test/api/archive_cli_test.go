@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	cli "motorcortex.dev/motorcortex/internal/cli/archive"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
@@ -33,11 +32,11 @@ func TestArchiveIsVerifiedByItsRun(t *testing.T) {
 	r := newArchiveRig(t)
 	verify := func(args ...string) (code int, out, errs string) {
 		var o, e strings.Builder
-		code = cli.Command{Out: &o, Err: &e, ReadRun: cli.ReadRun}.Run(r.ctx, append([]string{"verify", "file://" + r.folder}, args...))
+		code = plugIn(t, verb.Streams{Out: &o, Err: &e}, append([]string{"archive", "verify", "file://" + r.folder}, args...)...)
 		return code, o.String(), e.String()
 	}
 	file := kubeconfig(t, r.ns)
-	if code, _, errs := verify("--run", "run", "--kubeconfig", file); code != verb.ExitFailed || !strings.Contains(errs, "has no archive") {
+	if code, _, errs := verify("--run", "run", "--kubeconfig", file); code != verb.ExitUnknown || !strings.Contains(errs, "has no archive") {
 		t.Errorf("before there is one: %d, %s", code, errs)
 	}
 	must(t, r.archive())
@@ -48,13 +47,13 @@ func TestArchiveIsVerifiedByItsRun(t *testing.T) {
 			t.Errorf("%s: %d, %s%s", name, code, out, errs)
 		}
 	}
-	if code, _, errs := verify("--run", "default/run", "--kubeconfig", file); code != verb.ExitFailed || !strings.Contains(errs, "not found") {
+	if code, _, errs := verify("--run", "default/run", "--kubeconfig", file); code != verb.ExitUnknown || !strings.Contains(errs, "not found") {
 		t.Errorf("a run that is not there: %d, %s", code, errs)
 	}
 	data, err := os.ReadFile(r.path())
 	must(t, err)
 	must(t, os.WriteFile(r.path(), bytes.Replace(data, []byte(`"content":"done"`), []byte(`"content":"d0ne"`), 1), 0o600))
-	if code, out, _ := verify("--run", "run", "--kubeconfig", file); code != verb.ExitNo || !strings.Contains(out, "line 3 (MotorStep run-a01-s0002)") {
+	if code, out, _ := verify("--run", "run", "--kubeconfig", file); code != verb.ExitFailed || !strings.Contains(out, "line 3 (MotorStep run-a01-s0002)") {
 		t.Errorf("a file that was changed: %d, %s", code, out)
 	}
 }

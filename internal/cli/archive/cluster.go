@@ -12,18 +12,20 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 )
 
-// ReadRun reads a run with the user's kubeconfig.
-func ReadRun(ctx context.Context, at cluster.Flags, namespace, name string) (*v1alpha1.MotorRun, error) {
-	c, current, err := cluster.Connect(at)
-	if err != nil {
-		return nil, err
+// Reader returns a ReadRun that reads with the user's kubeconfig.
+func Reader(connect cluster.Connect) ReadRun {
+	return func(ctx context.Context, namespace, name string) (*v1alpha1.MotorRun, error) {
+		c, current, err := connect()
+		if err != nil {
+			return nil, err
+		}
+		if namespace == "" {
+			namespace = current
+		}
+		run := &v1alpha1.MotorRun{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, run); err != nil {
+			return nil, fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err)
+		}
+		return run, nil
 	}
-	if namespace == "" {
-		namespace = current
-	}
-	run := &v1alpha1.MotorRun{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, run); err != nil {
-		return nil, fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err)
-	}
-	return run, nil
 }

@@ -9,12 +9,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
-	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
@@ -29,25 +28,41 @@ type target struct {
 	run *v1alpha1.MotorRun
 }
 
-func (c Command) verify(ctx context.Context, args []string) error {
-	fs := pflag.NewFlagSet("verify", pflag.ContinueOnError)
-	var at cluster.Flags
-	at.Bind(fs, "namespace of a run that is given without one")
-	head := fs.String("head", "", "head of the chain as it was recorded, status.archive.head")
-	run := fs.String("run", "", "[NAMESPACE/]NAME of the run, whose status has key and head")
-	if err := verb.Parse(fs, args, "the bucket's URL, or - for what comes by standard input,", "KEY?"); err != nil {
-		return err
+// verifier has the dependencies of the verb.
+type verifier struct {
+	verb.Streams
+
+	read ReadRun
+}
+
+func verify(s verb.Streams, read ReadRun) *cobra.Command {
+	v := verifier{s, read}
+	cmd := &cobra.Command{
+		Use: "verify BUCKET-URL [KEY]", Short: "Check the archive of a finished run.",
+		Args: verb.Args("the bucket's URL, or - for what comes by standard input,", "KEY?"),
+		Example: `  kubectl motor archive verify 's3://my-archive?region=eu-central-1' --run default/portfolio
+  kubectl motor archive verify file:///backup default/portfolio/0b1c.jsonl --head sha256:9d2c
+  kubectl motor archive verify - --run portfolio < portfolio.jsonl`,
 	}
-	t, err := targetOf(fs.Args(), *head, *run)
-	if err != nil {
-		return verb.Misused(err)
-	}
-	if *run != "" {
-		if err := c.ask(ctx, at, *run, &t); err != nil {
+	head := cmd.Flags().String("head", "", "head of the chain as it was recorded, status.archive.head")
+	run := cmd.Flags().String("run", "", "[NAMESPACE/]NAME of the run, whose status has key and head")
+	cmd.RunE = verb.Asks(func(cmd *cobra.Command, args []string) error {
+		t, err := targetOf(args, *head, *run)
+		if err != nil {
+			return verb.Misused(err)
+		}
+		return v.verify(cmd.Context(), t, *run)
+	})
+	return cmd
+}
+
+func (v verifier) verify(ctx context.Context, t target, run string) error {
+	if run != "" {
+		if err := v.ask(ctx, run, &t); err != nil {
 			return err
 		}
 	}
-	in, err := c.open(ctx, t)
+	in, err := v.open(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -58,15 +73,15 @@ func (c Command) verify(ctx context.Context, args []string) error {
 	}
 	var broken *archive.BrokenLink
 	if errors.As(err, &broken) || errors.Is(err, archive.ErrDifferent) {
-		fmt.Fprintf(c.Out, "broken: %v\n", err)
+		fmt.Fprintf(v.Out, "broken: %v\n", err)
 		return verb.ErrNo
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "ok: MotorRun %s/%s, %d steps, head %s\n", held.Namespace, held.Name, len(held.Steps), held.Head)
+	fmt.Fprintf(v.Out, "ok: MotorRun %s/%s, %d steps, head %s\n", held.Namespace, held.Name, len(held.Steps), held.Head)
 	if t.head == "" {
-		fmt.Fprintln(c.Err, "note: without --head or --run, a file that was written anew as a whole is not noticed")
+		fmt.Fprintln(v.Err, "note: without --head or --run, a file that was written anew as a whole is not noticed")
 	}
 	return nil
 }
@@ -94,15 +109,15 @@ func targetOf(args []string, head, run string) (target, error) {
 }
 
 // ask reads key and head from the run's status.
-func (c Command) ask(ctx context.Context, at cluster.Flags, run string, t *target) error {
+func (v verifier) ask(ctx context.Context, run string, t *target) error {
 	namespace, name, found := strings.Cut(run, "/")
 	if !found {
 		namespace, name = "", run
 	}
 	if name == "" || strings.Contains(name, "/") {
-		return fmt.Errorf("--run %q is not [NAMESPACE/]NAME", run)
+		return verb.Misusedf("--run %q is not [NAMESPACE/]NAME", run)
 	}
-	r, err := c.ReadRun(ctx, at, namespace, name)
+	r, err := v.read(ctx, namespace, name)
 	if err != nil {
 		return err
 	}
@@ -113,9 +128,9 @@ func (c Command) ask(ctx context.Context, at cluster.Flags, run string, t *targe
 	return nil
 }
 
-func (c Command) open(ctx context.Context, t target) (io.ReadCloser, error) {
+func (v verifier) open(ctx context.Context, t target) (io.ReadCloser, error) {
 	if t.bucket == stdin {
-		return io.NopCloser(c.In), nil
+		return io.NopCloser(v.In), nil
 	}
 	b, err := bucket.Open(ctx, t.bucket)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 	cli "motorcortex.dev/motorcortex/internal/cli/archive"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 // stored is an archive in a folder, and the run that it is of.
@@ -62,6 +63,14 @@ func (s stored) write(t *testing.T, data []byte) {
 	}
 }
 
+// run carries out a verb of `kubectl motor archive`.
+func run(t *testing.T, s verb.Streams, read cli.ReadRun, args []string) int {
+	t.Helper()
+	p := verb.Program(s, "kubectl-motor", "kubectl motor", "Test.", cli.New(s, read))
+	new(cluster.Flags).Bind(p.PersistentFlags())
+	return verb.Run(t.Context(), p, append([]string{"archive"}, args...))
+}
+
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	s := store(t)
@@ -90,26 +99,25 @@ func TestVerify(t *testing.T) {
 		"nothing":                 {args: []string{"-"}, code: 1, out: "broken: line 1"},
 		"another head":            {args: []string{url, key, "--head", otherHead}, code: 1, out: "written anew"},
 		"of another run":          {args: []string{"-", "--run", "ns/other"}, in: s.data, code: 1, out: "broken: the archive holds something else"},
-		"no arguments":            {code: 2, err: "Usage:"},
-		"no key":                  {args: []string{url}, code: 2, err: "key of the archive is missing"},
-		"a key and a run":         {args: []string{url, key, "--run", "ns/run"}, code: 2, err: "too many arguments"},
-		"a key and input":         {args: []string{"-", key}, code: 2, err: "too many arguments"},
-		"a head and a run":        {args: []string{url, "--head", head, "--run", "ns/run"}, code: 2, err: "--head or --run"},
-		"a head that is none":     {args: []string{url, key, "--head", "abc"}, code: 2, err: "64 hexadecimal digits"},
-		"an unknown flag":         {args: []string{url, key, "--haed", head}, code: 2, err: "unknown flag: --haed"},
-		"a run that is no name":   {args: []string{url, "--run", "a/b/c"}, code: 2, err: "[NAMESPACE/]NAME"},
-		"no such run":             {args: []string{url, "--run", "ns/missing"}, code: 2, err: "missing"},
-		"a run without archive":   {args: []string{url, "--run", "ns/young"}, code: 2, err: "has no archive"},
-		"no such bucket":          {args: []string{"file://" + s.folder + "/none", key}, code: 2, err: "no such file"},
-		"no such key":             {args: []string{url, "ns/run/other.jsonl"}, code: 2, err: "does not exist"},
+		"no arguments":            {code: 4, err: "Usage:"},
+		"no key":                  {args: []string{url}, code: 4, err: "key of the archive is missing"},
+		"a key and a run":         {args: []string{url, key, "--run", "ns/run"}, code: 4, err: "too many arguments"},
+		"a key and input":         {args: []string{"-", key}, code: 4, err: "too many arguments"},
+		"a head and a run":        {args: []string{url, "--head", head, "--run", "ns/run"}, code: 4, err: "--head or --run"},
+		"a head that is none":     {args: []string{url, key, "--head", "abc"}, code: 4, err: "64 hexadecimal digits"},
+		"an unknown flag":         {args: []string{url, key, "--haed", head}, code: 4, err: "unknown flag: --haed"},
+		"a run that is no name":   {args: []string{url, "--run", "a/b/c"}, code: 4, err: "[NAMESPACE/]NAME"},
+		"no such run":             {args: []string{url, "--run", "ns/missing"}, code: 5, err: "missing"},
+		"a run without archive":   {args: []string{url, "--run", "ns/young"}, code: 5, err: "has no archive"},
+		"no such bucket":          {args: []string{"file://" + s.folder + "/none", key}, code: 5, err: "no such file"},
+		"no such key":             {args: []string{url, "ns/run/other.jsonl"}, code: 5, err: "does not exist"},
 		"help":                    {args: []string{"--help"}, out: "--kubeconfig"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, errs strings.Builder
-			c := cli.Command{In: bytes.NewReader(tt.in), Out: &out, Err: &errs, ReadRun: s.readRun}
-			if code := c.Run(t.Context(), append([]string{"verify"}, tt.args...)); code != tt.code {
+			if code := run(t, verb.Streams{In: bytes.NewReader(tt.in), Out: &out, Err: &errs}, s.readRun, append([]string{"verify"}, tt.args...)); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}
 			if !strings.Contains(out.String(), tt.out) || (tt.out == "") != (out.Len() == 0) {
@@ -123,7 +131,7 @@ func TestVerify(t *testing.T) {
 }
 
 // readRun is a cluster with the stored run and two others.
-func (s stored) readRun(_ context.Context, _ cluster.Flags, _, name string) (*v1alpha1.MotorRun, error) {
+func (s stored) readRun(_ context.Context, _, name string) (*v1alpha1.MotorRun, error) {
 	run := s.run.DeepCopy()
 	switch name {
 	case "run":
@@ -144,14 +152,14 @@ func TestVerbs(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		"none":    {nil, 2, "", "Usage:"},
-		"unknown": {[]string{"prune"}, 2, "", `no verb "prune"`},
+		"none":    {nil, 4, "", "Usage:"},
+		"unknown": {[]string{"prune"}, 4, "", `no verb "prune"`},
 		"help":    {[]string{"--help"}, 0, "Usage:", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, errs strings.Builder
-			code := cli.Command{Out: &out, Err: &errs}.Run(t.Context(), tt.args)
+			code := run(t, verb.Streams{Out: &out, Err: &errs}, nil, tt.args)
 			if code != tt.code || !strings.Contains(out.String(), tt.out) || !strings.Contains(errs.String(), tt.err) {
 				t.Errorf("code %d, prints %q, complains %q", code, &out, &errs)
 			}

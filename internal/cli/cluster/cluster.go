@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
@@ -17,27 +18,32 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
+// Connect returns a client with the user's kubeconfig, and the selected namespace.
+type Connect func() (c client.WithWatch, namespace string, err error)
+
 // Flags select the cluster.
 type Flags struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
 }
 
-// Bind adds the flags. namespaceUsage describes the use of the namespace.
-func (f *Flags) Bind(fs *pflag.FlagSet, namespaceUsage string) {
+// Bind adds the flags.
+func (f *Flags) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "path of the kubeconfig file")
 	fs.StringVar(&f.overrides.CurrentContext, "context", "", "context of the kubeconfig to use")
-	fs.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", namespaceUsage)
+	fs.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace, instead of that of the context")
 }
 
 // Scheme has the kinds that verbs work with.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	return scheme, errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
+	return scheme, errors.Join(
+		v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme),
+	)
 }
 
-// Connect returns a client with the user's kubeconfig, and the selected namespace or the default one.
-func Connect(f Flags) (c client.Client, namespace string, err error) {
+// Connect is a Connect that uses the flags.
+func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
@@ -52,7 +58,7 @@ func Connect(f Flags) (c client.Client, namespace string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if c, err = client.New(rest, client.Options{Scheme: scheme}); err != nil {
+	if c, err = client.NewWithWatch(rest, client.Options{Scheme: scheme}); err != nil {
 		return nil, "", fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return c, namespace, nil

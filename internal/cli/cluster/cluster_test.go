@@ -46,11 +46,11 @@ func TestConnect(t *testing.T) {
 			t.Parallel()
 			var flags cluster.Flags
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			flags.Bind(fs, "namespace of the test")
+			flags.Bind(fs)
 			if err := fs.Parse(tt.args); err != nil {
 				t.Fatal(err)
 			}
-			c, namespace, err := cluster.Connect(flags)
+			c, namespace, err := flags.Connect()
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("error %v, want %q in it", err, tt.want)

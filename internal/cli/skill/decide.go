@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,19 +32,28 @@ const (
 	pollInterval = 200 * time.Millisecond
 )
 
-func (c Command) approve(ctx context.Context, args []string) error {
-	o := newOptions("approve")
-	o.bindRevision()
-	o.bindNote()
-	var wide widening
-	wide.bind(o.FlagSet)
-	expires := o.String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
-	if err := o.parse(args); err != nil {
-		return err
+func (c Command) approve() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "approve NAME", Short: "Approve a skill: the content of a revision, and the policy.", Args: ofSkill(),
+		Long: "Approve a skill. The approval binds the content of a revision and the policy. Flags change the policy in the same request.",
 	}
+	var o options
+	o.bindRevision(cmd)
+	o.bindNote(cmd)
+	var wide widening
+	wide.bind(cmd.Flags())
+	expires := cmd.Flags().String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.name = args[0]
+		return c.approveSkill(cmd.Context(), &o, &wide, *expires)
+	}
+	return cmd
+}
+
+func (c Command) approveSkill(ctx context.Context, o *options, wide *widening, expires string) error {
 	approval := v1alpha1.SkillApproval{Decision: v1alpha1.SkillDecisionApproved, Note: o.note}
-	if *expires != "" {
-		lasts, err := duration(*expires)
+	if expires != "" {
+		lasts, err := duration(expires)
 		if err != nil {
 			return verb.Misused(err)
 		}
@@ -81,13 +91,19 @@ func (c Command) approve(ctx context.Context, args []string) error {
 	return nil
 }
 
-func (c Command) reject(ctx context.Context, args []string) error {
-	o := newOptions("reject")
-	o.bindRevision()
-	o.bindNote()
-	if err := o.parse(args); err != nil {
-		return err
+func (c Command) reject() *cobra.Command {
+	cmd := &cobra.Command{Use: "reject NAME", Short: "Reject the content of a revision.", Args: ofSkill()}
+	var o options
+	o.bindRevision(cmd)
+	o.bindNote(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.name = args[0]
+		return c.rejectSkill(cmd.Context(), &o)
 	}
+	return cmd
+}
+
+func (c Command) rejectSkill(ctx context.Context, o *options) error {
 	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
 		return err
@@ -134,12 +150,18 @@ func (s subject) withRejection(rejection v1alpha1.SkillRejection) (*v1alpha1.Ski
 	return spec, append(changes, operation{Op: "add", Path: "/spec/rejections/-", Value: rejection}), nil
 }
 
-func (c Command) revoke(ctx context.Context, args []string) error {
-	o := newOptions("revoke")
-	o.bindNote()
-	if err := o.parse(args); err != nil {
-		return err
+func (c Command) revoke() *cobra.Command {
+	cmd := &cobra.Command{Use: "revoke NAME", Short: "Take an approval back.", Args: ofSkill()}
+	var o options
+	o.bindNote(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.name = args[0]
+		return c.revokeSkill(cmd.Context(), &o)
 	}
+	return cmd
+}
+
+func (c Command) revokeSkill(ctx context.Context, o *options) error {
 	s, err := c.find(ctx, o)
 	if err != nil {
 		return err

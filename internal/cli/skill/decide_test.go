@@ -73,7 +73,7 @@ func TestApproveAProposal(t *testing.T) {
 	if err := r.Update(t.Context(), r.second); err != nil {
 		t.Fatal(err)
 	}
-	r.want(2, []string{"approve", "weather"}, "proposed by the run fix-1", "--revision")
+	r.want(1, []string{"approve", "weather"}, "proposed by the run fix-1", "--revision")
 	if a := r.skill().Spec.Approval; a != nil {
 		t.Errorf("approved is %+v", a)
 	}
@@ -134,9 +134,9 @@ func TestApproveWhatWasShown(t *testing.T) {
 		code      int
 	}{
 		"nothing happens":               {source("old"), 0},
-		"there is another revision":     {func(st *v1alpha1.SkillStatus) { st.RevisionName = "weather-0123456789ab" }, 2},
-		"the source gives another":      {source("new"), 2},
-		"the source goes away":          {func(st *v1alpha1.SkillStatus) { st.Source = nil }, 2},
+		"there is another revision":     {func(st *v1alpha1.SkillStatus) { st.RevisionName = "weather-0123456789ab" }, 1},
+		"the source gives another":      {source("new"), 1},
+		"the source goes away":          {func(st *v1alpha1.SkillStatus) { st.Source = nil }, 1},
 		"something else is found again": {func(st *v1alpha1.SkillStatus) { st.Message = "again" }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestNobodyLooks(t *testing.T) {
 	r.asleep = true
 	r.want(0, []string{"approve", "weather"}, "contentHash:", "has not looked at it yet")
 	r.user = ""
-	r.want(2, []string{"approve", "weather"}, "does not say who you are")
+	r.want(1, []string{"approve", "weather"}, "does not say who you are")
 }
 
 func TestReject(t *testing.T) {
@@ -178,7 +178,7 @@ func TestReject(t *testing.T) {
 	if diff := cmp.Diff(want, r.skill().Spec.Rejections); diff != "" {
 		t.Error(diff)
 	}
-	r.want(2, []string{"reject", "weather"}, "is rejected already")
+	r.want(1, []string{"reject", "weather"}, "is rejected already")
 	r.want(0, []string{"reject", "weather", "--revision", r.first.Name})
 	if got := r.skill().Spec.Rejections; len(got) != 2 || got[0] != want[0] || got[1].ContentHash != r.first.Spec.ContentHash {
 		t.Errorf("the rejections are %v", got)
@@ -188,7 +188,7 @@ func TestReject(t *testing.T) {
 func TestRejectWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.want(2, []string{"revoke", "weather"}, "has no approval")
+	r.want(1, []string{"revoke", "weather"}, "has no approval")
 	r.want(0, []string{"approve", "weather"})
 	r.want(0, []string{"reject", "weather"}, "this content is approved, and stays so: kubectl motor skill revoke weather")
 	r.user = "bob"
@@ -225,5 +225,5 @@ func TestRejectOnceMore(t *testing.T) {
 			s.Status.Revisions = append(s.Status.Revisions, v1alpha1.RevisionSummary{Name: r.ContentHash, ContentHash: r.ContentHash})
 		}
 	})
-	r.want(2, []string{"reject", "weather"}, "take one out of spec.rejections")
+	r.want(1, []string{"reject", "weather"}, "take one out of spec.rejections")
 }

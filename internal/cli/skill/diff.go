@@ -11,17 +11,24 @@ import (
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-func (c Command) diff(ctx context.Context, args []string) error {
-	o := newOptions("diff")
-	o.bindRevision()
-	if err := o.parse(args); err != nil {
-		return err
-	}
+func (c Command) diff() *cobra.Command {
+	cmd := &cobra.Command{Use: "diff NAME", Short: "Compare a skill with what is approved of it.", Args: ofSkill()}
+	var o options
+	o.bindRevision(cmd)
+	cmd.RunE = verb.Asks(func(cmd *cobra.Command, args []string) error {
+		o.name = args[0]
+		return c.diffSkill(cmd.Context(), &o)
+	})
+	return cmd
+}
+
+func (c Command) diffSkill(ctx context.Context, o *options) error {
 	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
 		return err

@@ -10,16 +10,25 @@ import (
 	"os"
 	"path"
 
+	"github.com/spf13/cobra"
+
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-func (c Command) export(ctx context.Context, args []string) error {
-	o := newOptions("export")
-	o.bindRevision()
-	force := o.Bool("force", false, "replace the files of a skill that are in the folder, and leave all others")
-	if err := o.parse(args, "DIR?"); err != nil {
-		return err
+func (c Command) export() *cobra.Command {
+	cmd := &cobra.Command{Use: "export NAME [DIR]", Short: "Write the files of a skill into a folder.", Args: ofSkill("DIR?")}
+	var o options
+	o.bindRevision(cmd)
+	force := cmd.Flags().Bool("force", false, "replace the files of a skill that are in the folder, and leave all others")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.name = args[0]
+		return c.exportSkill(cmd.Context(), &o, verb.Arg(args, 1), *force)
 	}
+	return cmd
+}
+
+func (c Command) exportSkill(ctx context.Context, o *options, dir string, force bool) error {
 	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
 		return err
@@ -28,11 +37,10 @@ func (c Command) export(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	dir := o.Arg(1)
 	if dir == "" {
 		dir = s.Name
 	}
-	if err := write(dir, files, *force); err != nil {
+	if err := write(dir, files, force); err != nil {
 		return err
 	}
 	for _, f := range files {

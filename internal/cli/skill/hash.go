@@ -5,14 +5,13 @@ package skill
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -21,13 +20,17 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-func (c Command) hash(_ context.Context, args []string) error {
-	fs := pflag.NewFlagSet("hash", pflag.ContinueOnError)
-	policy := fs.String("policy", "", "file with the policy, or with the Skill that has it")
-	if err := verb.Parse(fs, args, "the DIR with the files"); err != nil {
-		return err
+func (c Command) hash() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "hash DIR", Short: "Compute the hashes of an approval from files, without a cluster.", Args: verb.Args("the DIR with the files"),
 	}
-	files, left, err := read(fs.Arg(0))
+	policy := cmd.Flags().String("policy", "", "file with the policy, or with the Skill that has it")
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return c.hashFiles(args[0], *policy) }
+	return cmd
+}
+
+func (c Command) hashFiles(dir, policy string) error {
+	files, left, err := read(dir)
 	if err != nil {
 		return err
 	}
@@ -42,8 +45,8 @@ func (c Command) hash(_ context.Context, args []string) error {
 		fmt.Fprintf(c.Err, "note: %s is no part of the skill: tools leave it behind\n", shown(name))
 	}
 	var policyHash string
-	if *policy != "" {
-		if policyHash, err = hashPolicy(*policy); err != nil {
+	if policy != "" {
+		if policyHash, err = hashPolicy(policy); err != nil {
 			return err
 		}
 	}

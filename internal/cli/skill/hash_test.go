@@ -44,11 +44,11 @@ func TestHashRefuses(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"no SKILL.md":          {files: map[string]string{"scripts/a": ""}, code: 2, says: "SKILL.md"},
-		"a file too large":     {files: map[string]string{"SKILL.md": manifest, "assets/a": strings.Repeat("x", 1<<20+1)}, code: 2, says: "assets/a"},
-		"a link to a folder":   {files: map[string]string{"SKILL.md": manifest}, link: "scripts", code: 2, says: "scripts is a link"},
-		"a link elsewhere":     {files: map[string]string{"SKILL.md": manifest}, link: "docs", code: 2, says: "docs is a link"},
-		"a link to a file":     {files: map[string]string{"SKILL.md": manifest, "scripts/a": ""}, link: "scripts/b", code: 2, says: "scripts/b is a link"},
+		"no SKILL.md":          {files: map[string]string{"scripts/a": ""}, code: 1, says: "SKILL.md"},
+		"a file too large":     {files: map[string]string{"SKILL.md": manifest, "assets/a": strings.Repeat("x", 1<<20+1)}, code: 1, says: "assets/a"},
+		"a link to a folder":   {files: map[string]string{"SKILL.md": manifest}, link: "scripts", code: 1, says: "scripts is a link"},
+		"a link elsewhere":     {files: map[string]string{"SKILL.md": manifest}, link: "docs", code: 1, says: "docs is a link"},
+		"a link to a file":     {files: map[string]string{"SKILL.md": manifest, "scripts/a": ""}, link: "scripts/b", code: 1, says: "scripts/b is a link"},
 		"what is not standard": {files: map[string]string{"SKILL.md": strings.Replace(manifest, "---\nAsk", "color: red\n---\nAsk", 1)}, code: 0, says: "note: the standard has no key"},
 		"what tools leave behind": {
 			files: map[string]string{"SKILL.md": manifest, "node_modules/x/index.js": "", "scripts/a.pyc": ""}, code: 0, says: "note: node_modules is no part of the skill: tools leave it behind",
@@ -91,10 +91,10 @@ func TestHashOfAPolicy(t *testing.T) {
 		"a skill":               {object, 0, "policyHash:  " + hash},
 		"a skill among others":  {"kind: ConfigMap\n---\n" + object + "---\nkind: Secret\n", 0, "policyHash:  " + hash},
 		"no policy":             {"kind: Skill\n", 0, "policyHash:  " + skill.PolicyHash(nil)},
-		"no skill":              {"kind: ConfigMap\n", 2, "there is no Skill in it"},
-		"an unknown field":      {"domain: [api.example.org]\n", 2, "unknown field"},
-		"something else":        {"{", 2, "policy.yaml: "},
-		"what nobody can grant": {"credentials: [{name: weather_key, hosts: [api.example.org]}]\n", 2, "the policy cannot be granted"},
+		"no skill":              {"kind: ConfigMap\n", 1, "there is no Skill in it"},
+		"an unknown field":      {"domain: [api.example.org]\n", 1, "unknown field"},
+		"something else":        {"{", 1, "policy.yaml: "},
+		"what nobody can grant": {"credentials: [{name: weather_key, hosts: [api.example.org]}]\n", 1, "the policy cannot be granted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +103,7 @@ func TestHashOfAPolicy(t *testing.T) {
 			r.want(tt.code, []string{"hash", dir, "--policy", file}, tt.says)
 		})
 	}
-	r.want(2, []string{"hash", dir, "--policy", dir + "/missing.yaml"}, "no such file")
+	r.want(1, []string{"hash", dir, "--policy", dir + "/missing.yaml"}, "no such file")
 }
 
 // defaults of a schema by the path of their field.

@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	cli "motorcortex.dev/motorcortex/internal/cli/skill"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
@@ -31,7 +32,7 @@ const manifest = "---\nname: weather\ndescription: Tells the weather.\n---\nAsk 
 
 // rig is a cluster with a skill, and an operator that looks at it as soon as it was changed.
 type rig struct {
-	client.Client
+	client.WithWatch
 	t *testing.T
 	// user is the name of the asking user.
 	user string
@@ -52,7 +53,7 @@ func newRig(t *testing.T, change ...func(*v1alpha1.Skill)) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, user: "alice"}
-	r.Client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Skill{}).WithInterceptorFuncs(interceptor.Funcs{
+	r.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Skill{}).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
 				review.Status.UserInfo.Username = r.user
@@ -112,18 +113,29 @@ func (r *rig) put(s *v1alpha1.Skill, files map[string]string) *v1alpha1.SkillRev
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		list = append(list, skill.File{Path: path, Content: []byte(files[path]), Executable: strings.HasPrefix(path, "scripts/")})
 	}
-	rev, err := (&skillstore.Store{Client: r.Client, Live: r.Client}).Put(r.t.Context(), s, v1alpha1.SkillRevisionSpec{}, list)
+	rev, err := (&skillstore.Store{Client: r, Live: r}).Put(r.t.Context(), s, v1alpha1.SkillRevisionSpec{}, list)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return rev
 }
 
+// carryOut carries out a verb of kubectl motor skill.
+func carryOut(t *testing.T, c cli.Command, args []string) int {
+	t.Helper()
+	p := verb.Program(c.Streams, "kubectl-motor", "kubectl motor", "Test.", cli.New(c))
+	new(cluster.Flags).Bind(p.PersistentFlags())
+	return verb.Run(t.Context(), p, append([]string{"skill"}, args...))
+}
+
 // run carries out a verb.
 func (r *rig) run(args ...string) (code int, out, errs string) {
 	var o, e strings.Builder
-	c := cli.Command{Out: &o, Err: &e, Wait: 100 * time.Millisecond, Connect: func(cluster.Flags) (client.Client, string, error) { return r.Client, "ns", nil }}
-	code = c.Run(r.t.Context(), args)
+	c := cli.Command{
+		Streams: verb.Streams{Out: &o, Err: &e}, Wait: 100 * time.Millisecond,
+		Connect: func() (client.WithWatch, string, error) { return r.WithWatch, "ns", nil },
+	}
+	code = carryOut(r.t, c, args)
 	return code, o.String(), e.String()
 }
 

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	cli "motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
@@ -27,27 +26,26 @@ func TestVerbs(t *testing.T) {
 		code int
 		says string
 	}{
-		"none":                   {nil, 2, "Usage:"},
-		"unknown":                {[]string{"sign"}, 2, `no verb "sign"`},
+		"none":                   {nil, 4, "Usage:"},
+		"unknown":                {[]string{"sign"}, 4, `no verb "sign"`},
 		"help":                   {[]string{"--help"}, 0, "Usage:"},
 		"help of a verb":         {[]string{"approve", "--help"}, 0, "--add-domain"},
-		"an unknown flag":        {[]string{"reject", "weather", "--note-", "x"}, 2, "unknown flag"},
-		"no name":                {[]string{"approve"}, 2, "the NAME of the skill is missing"},
-		"two names":              {[]string{"diff", "weather", "wind"}, 2, "too many arguments: wind"},
-		"three names":            {[]string{"export", "weather", "a", "b", "c"}, 2, "too many arguments: b c"},
-		"no such skill":          {[]string{"approve", "wind"}, 2, `"wind" not found`},
-		"no such revision":       {[]string{"approve", "weather", "--revision", "weather-0"}, 2, `"weather-0" not found`},
-		"no time to come":        {[]string{"approve", "weather", "--expires", "-1h"}, 2, "no time to come"},
-		"a time that is none":    {[]string{"approve", "weather", "--expires", "soon"}, 2, "no time to come"},
-		"a domain that is none":  {[]string{"approve", "weather", "--add-domain", "https://a.example.org/"}, 2, "the policy cannot be granted"},
-		"a package of nowhere":   {[]string{"approve", "weather", "--add-package", "requests==2.32.3"}, 2, "does not say where the package is from"},
-		"a package without one":  {[]string{"approve", "weather", "--add-package", "pip:"}, 2, "does not say where the package is from"},
-		"a credential for none":  {[]string{"approve", "weather", "--add-credential", "weather_key"}, 2, "does not say which hosts the value goes to"},
-		"a credential elsewhere": {[]string{"approve", "weather", "--add-credential", "weather_key=b.example.org"}, 2, "is not within spec.policy.domains"},
-		"no such policy":         {[]string{"approve", "weather", "--policy", "/nonexistent"}, 2, "no such file"},
-		"no folder to hash":      {[]string{"hash"}, 2, "the DIR with the files is missing"},
-		"a folder that is none":  {[]string{"hash", "/nonexistent"}, 2, "no such file"},
-		"a cluster for a folder": {[]string{"hash", ".", "-n", "ns"}, 2, "unknown shorthand flag"},
+		"an unknown flag":        {[]string{"reject", "weather", "--note-", "x"}, 4, "unknown flag"},
+		"no name":                {[]string{"approve"}, 4, "the NAME of the skill is missing"},
+		"two names":              {[]string{"diff", "weather", "wind"}, 4, "too many arguments: wind"},
+		"three names":            {[]string{"export", "weather", "a", "b", "c"}, 4, "too many arguments: b c"},
+		"no such skill":          {[]string{"approve", "wind"}, 1, `"wind" not found`},
+		"no such revision":       {[]string{"approve", "weather", "--revision", "weather-0"}, 1, `"weather-0" not found`},
+		"no time to come":        {[]string{"approve", "weather", "--expires", "-1h"}, 4, "no time to come"},
+		"a time that is none":    {[]string{"approve", "weather", "--expires", "soon"}, 4, "no time to come"},
+		"a domain that is none":  {[]string{"approve", "weather", "--add-domain", "https://a.example.org/"}, 1, "the policy cannot be granted"},
+		"a package of nowhere":   {[]string{"approve", "weather", "--add-package", "requests==2.32.3"}, 4, "does not say where the package is from"},
+		"a package without one":  {[]string{"approve", "weather", "--add-package", "pip:"}, 4, "does not say where the package is from"},
+		"a credential for none":  {[]string{"approve", "weather", "--add-credential", "weather_key"}, 4, "does not say which hosts the value goes to"},
+		"a credential elsewhere": {[]string{"approve", "weather", "--add-credential", "weather_key=b.example.org"}, 1, "is not within spec.policy.domains"},
+		"no such policy":         {[]string{"approve", "weather", "--policy", "/nonexistent"}, 1, "no such file"},
+		"no folder to hash":      {[]string{"hash"}, 4, "the DIR with the files is missing"},
+		"a folder that is none":  {[]string{"hash", "/nonexistent"}, 1, "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,8 +56,8 @@ func TestVerbs(t *testing.T) {
 		})
 	}
 	var errs strings.Builder
-	c := cli.Command{Err: &errs, Connect: func(cluster.Flags) (client.Client, string, error) { return nil, "", errors.New("no kubeconfig") }}
-	if code := c.Run(t.Context(), []string{"approve", "weather"}); code != verb.ExitFailed || !strings.Contains(errs.String(), "no kubeconfig") {
+	c := cli.Command{Streams: verb.Streams{Err: &errs}, Connect: func() (client.WithWatch, string, error) { return nil, "", errors.New("no kubeconfig") }}
+	if code := carryOut(t, c, []string{"approve", "weather"}); code != verb.ExitFailed || !strings.Contains(errs.String(), "no kubeconfig") {
 		t.Errorf("without a cluster: %d, %s", code, &errs)
 	}
 }
@@ -68,9 +66,9 @@ func TestRevisionsOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(s *v1alpha1.Skill) { s.Status.RevisionName, s.Status.Message = "", "There is no source." })
 	other := r.put(&v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "wind", Namespace: "ns", UID: "wind-uid"}}, map[string]string{"SKILL.md": manifest})
-	for _, verb := range []string{"export", "diff", "approve", "reject"} {
-		r.want(2, []string{verb, "weather"}, "has no revision yet: There is no source.")
-		r.want(2, []string{verb, "weather", "--revision", other.Name}, "is not one of the Skill weather")
+	for name, code := range map[string]int{"export": 1, "diff": 5, "approve": 1, "reject": 1} {
+		r.want(code, []string{name, "weather"}, "has no revision yet: There is no source.")
+		r.want(code, []string{name, "weather", "--revision", other.Name}, "is not one of the Skill weather")
 	}
 	if len(r.patches) > 0 {
 		t.Errorf("sent are %s", r.patches)
@@ -88,7 +86,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(diff)
 	}
 	fill(t, dir, map[string]string{"notes.yaml": "gone", "scripts/draft.sh": "gone", "scripts/debug.log": "kept"})
-	r.want(2, []string{"export", "weather", dir}, "is not empty: --force")
+	r.want(1, []string{"export", "weather", dir}, "is not empty: --force")
 	r.want(0, []string{"export", "weather", dir, "--force"}, r.second.Spec.ContentHash)
 	second := map[string]string{
 		"SKILL.md": manifest + "Twice.", "scripts/send.sh": "x #!/bin/sh\necho \x1b[31mtwo\n", "assets/logo.png": "\x89\xff", "scripts/debug.log": "kept",
@@ -98,7 +96,7 @@ func TestExport(t *testing.T) {
 	}
 	other := t.TempDir()
 	fill(t, other, map[string]string{"thesis.md": "mine"})
-	r.want(2, []string{"export", "weather", other, "--force"}, "is not empty, and has no SKILL.md")
+	r.want(1, []string{"export", "weather", other, "--force"}, "is not empty, and has no SKILL.md")
 	if diff := cmp.Diff(map[string]string{"thesis.md": "mine"}, folder(t, other)); diff != "" {
 		t.Error(diff)
 	}
@@ -140,7 +138,7 @@ func TestExportStaysInTheFolder(t *testing.T) {
 	}
 	hostile := r.put(r.skill(), map[string]string{"../../out": "out", "SKILL.md": manifest})
 	dir := t.TempDir()
-	r.want(2, []string{"export", "weather", filepath.Join(dir, "a", "b"), "--revision", hostile.Name}, "escapes")
+	r.want(1, []string{"export", "weather", filepath.Join(dir, "a", "b"), "--revision", hostile.Name}, "escapes")
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
 		t.Error("a file is outside of the folder")
 	}
@@ -173,7 +171,7 @@ the file is no text: 0 bytes are now 2
 +echo <U+001B>[31mtwo
 `
 	code, out, errs := r.run("diff", "weather")
-	if diff := cmp.Diff(want, out); code != verb.ExitNo || diff != "" || errs != "" {
+	if diff := cmp.Diff(want, out); code != verb.ExitFailed || diff != "" || errs != "" {
 		t.Errorf("code %d, %s%s", code, errs, diff)
 	}
 	fresh := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved = nil })
@@ -181,5 +179,5 @@ the file is no text: 0 bytes are now 2
 	long := r.put(r.skill(), map[string]string{"SKILL.md": manifest + strings.Repeat("x\n", 5000), "scripts/send.sh": "#!/bin/sh\necho one\n"})
 	r.want(1, []string{"diff", "weather", "--revision", long.Name}, "@@ -3,3 +3,5003 @@", "+x\n+x\n")
 	gone := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved.RevisionName = "weather-0" })
-	gone.want(2, []string{"diff", "weather"}, `"weather-0" not found`)
+	gone.want(5, []string{"diff", "weather"}, `"weather-0" not found`)
 }

@@ -22,20 +22,20 @@ type subject struct {
 	*v1alpha1.Skill
 }
 
-// find reads the skill that is the first argument.
+// find reads the skill.
 func (c Command) find(ctx context.Context, o *options) (subject, error) {
-	cl, namespace, err := c.Connect(o.at)
+	cl, namespace, err := c.Connect()
 	if err != nil {
 		return subject{}, err
 	}
 	s := subject{client: cl, Skill: &v1alpha1.Skill{}}
-	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: o.Arg(0)}, s.Skill); err != nil {
-		return s, fmt.Errorf("get the Skill %s/%s: %w", namespace, o.Arg(0), err)
+	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: o.name}, s.Skill); err != nil {
+		return s, fmt.Errorf("get the Skill %s/%s: %w", namespace, o.name, err)
 	}
 	return s, nil
 }
 
-// findRevision reads the skill that is the first argument, and the revision that the flags name.
+// findRevision reads the skill, and the revision that the flags name.
 func (c Command) findRevision(ctx context.Context, o *options) (subject, *v1alpha1.SkillRevision, error) {
 	s, err := c.find(ctx, o)
 	if err != nil {

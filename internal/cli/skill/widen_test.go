@@ -74,5 +74,5 @@ func TestApproveWithAPolicy(t *testing.T) {
 	if err := os.WriteFile(file, []byte("tool: [code]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.want(2, []string{"approve", "weather", "--policy", file}, file, "tool")
+	r.want(1, []string{"approve", "weather", "--policy", file}, file, "tool")
 }

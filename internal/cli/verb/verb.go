@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verb runs the verbs of `kubectl motor NOUN`: all of them read arguments, report errors and end in the same way.
+// Package verb has what all verbs of `kubectl motor` have in common: how they read arguments, report errors and end.
 package verb
 
 import (
@@ -10,23 +10,38 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes.
 const (
-	// ExitOK: it is done, or the answer is yes.
+	// ExitOK: it is done, the run succeeded, or the answer is yes.
 	ExitOK = 0
-	// ExitNo: the answer is no. Chains that do not hold and files that differ are such answers.
-	ExitNo = 1
-	// ExitFailed: it is not done, because of the arguments, or because something could not be read or written.
-	ExitFailed = 2
+	// ExitFailed: it is not done, the run failed, or the answer is no. Chains that do not hold and files that differ are such answers.
+	ExitFailed = 1
+	// ExitWaits: the run waits for a person.
+	ExitWaits = 2
+	// ExitTimeout: the time of --timeout was over first.
+	ExitTimeout = 3
+	// ExitMisused: the arguments are wrong.
+	ExitMisused = 4
+	// ExitUnknown: the verb asks something, and could not find it out. Without this code a script would take a cluster that cannot be reached for
+	// the answer no.
+	ExitUnknown = 5
 )
 
-// ErrNo ends a verb whose answer is no. The verb has printed the details.
-var ErrNo = errors.New("the answer is no")
+// Errors that end a verb which has printed the details already.
+var (
+	// ErrNo: the answer is no, or the run failed.
+	ErrNo = errors.New("the answer is no")
+	// ErrWaits: the run waits for a person.
+	ErrWaits = errors.New("the run waits for a person")
+)
 
-// usageError is about the arguments, which are shown with it.
+// ErrTimeout is within the error of a verb whose time was over.
+var ErrTimeout = errors.New("the time is over")
+
+// usageError is about the arguments. The usage is shown with it.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -34,73 +49,114 @@ func (e usageError) Unwrap() error { return e.error }
 // Misused marks an error as one of the arguments.
 func Misused(err error) error { return usageError{err} }
 
-// helpWanted ends a verb of which only the flags are wanted.
-type helpWanted struct{ flags string }
+// Misusedf is Misused of a new error.
+func Misusedf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func (helpWanted) Error() string { return "help is wanted" }
+// unknownError is of a verb that asks something.
+type unknownError struct{ error }
 
-// Noun is a group of verbs.
-type Noun struct {
+func (e unknownError) Unwrap() error { return e.error }
+
+// errHelpShown ends a group without a verb: its help was printed.
+var errHelpShown = Misused(errors.New("the verb is missing"))
+
+// Streams are what a verb reads and writes: data goes to Out, everything else to Err.
+type Streams struct {
+	In       io.Reader
 	Out, Err io.Writer
-	// Usage describes the verbs.
-	Usage string
-	Verbs map[string]func(ctx context.Context, args []string) error
+	// Terminal is true if a person sits at In and Err, who can be asked.
+	Terminal bool
 }
 
-// Run runs the verb after the noun and returns the exit code.
-func (n Noun) Run(ctx context.Context, args []string) int {
-	if len(args) == 0 {
-		fmt.Fprint(n.Err, n.Usage)
-		return ExitFailed
-	}
-	switch args[0] {
-	case "help", "-h", "--help":
-		fmt.Fprint(n.Out, n.Usage)
-		return ExitOK
-	}
-	verb, ok := n.Verbs[args[0]]
-	if !ok {
-		return n.end(Misused(fmt.Errorf("there is no verb %q", args[0])))
-	}
-	return n.end(verb(ctx, args[1:]))
+// Program is the command that all others belong to.
+func Program(s Streams, name, shown, short string, children ...*cobra.Command) *cobra.Command {
+	p := Group(name, short, children...)
+	p.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: shown}
+	p.SilenceErrors, p.SilenceUsage = true, true
+	p.SetIn(s.In)
+	p.SetOut(s.Out)
+	p.SetErr(s.Err)
+	p.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Misused(err) })
+	return p
 }
 
-// end reports how a verb ended and returns the exit code.
-func (n Noun) end(err error) int {
-	help, isHelp := errors.AsType[helpWanted](err)
+// Group is a command that does nothing but have others.
+func Group(use, short string, children ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			cmd.SetOut(cmd.ErrOrStderr())
+			return errors.Join(cmd.Help(), errHelpShown)
+		}
+		err := fmt.Errorf("there is no verb %q", args[0])
+		if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+			err = fmt.Errorf("%w: is it %s?", err, strings.Join(like, " or "))
+		}
+		return Misused(err)
+	}}
+	g.SuggestionsMinimumDistance = 2
+	g.AddCommand(children...)
+	return g
+}
+
+// Run carries out the command that the arguments name, and returns the exit code.
+func Run(ctx context.Context, program *cobra.Command, args []string) int {
+	program.SetArgs(append([]string{}, args...))
+	cmd, err := program.ExecuteContextC(ctx)
+	out := program.ErrOrStderr()
+	_, misused := errors.AsType[usageError](err)
 	switch {
 	case err == nil:
 		return ExitOK
+	case errors.Is(err, errHelpShown):
+		return ExitMisused
 	case errors.Is(err, ErrNo):
-		return ExitNo
-	case isHelp:
-		fmt.Fprintf(n.Out, "%s\nFlags:\n%s", n.Usage, help.flags)
-		return ExitOK
+		return ExitFailed
+	case errors.Is(err, ErrWaits):
+		return ExitWaits
 	}
-	fmt.Fprintf(n.Err, "error: %v\n", err)
-	if _, misused := errors.AsType[usageError](err); misused {
-		fmt.Fprintf(n.Err, "\n%s", n.Usage)
+	fmt.Fprintf(out, "error: %v\n", err)
+	_, unknown := errors.AsType[unknownError](err)
+	switch {
+	case misused:
+		fmt.Fprintf(out, "\nUsage:\n  %s\n\n\"%s --help\" says more.\n", cmd.UseLine(), cmd.CommandPath())
+		return ExitMisused
+	case errors.Is(err, ErrTimeout):
+		return ExitTimeout
+	case unknown:
+		return ExitUnknown
 	}
 	return ExitFailed
 }
 
-// Parse reads the flags, at any position among the arguments. Arguments have names, for the error about a missing one; those whose name
-// ends in "?" are optional.
-func Parse(fs *pflag.FlagSet, args []string, arguments ...string) error {
-	fs.Usage = func() {}
-	fs.SetOutput(io.Discard)
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return helpWanted{fs.FlagUsages()}
-	} else if err != nil {
-		return Misused(err)
-	}
-	for i, argument := range arguments {
-		if name, optional := strings.CutSuffix(argument, "?"); !optional && fs.NArg() <= i {
-			return Misused(fmt.Errorf("%s is missing", name))
+// Asks is for verbs whose exit code is an answer: whatever else goes wrong ends with ExitUnknown.
+func Asks(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := run(cmd, args); err != nil {
+			return unknownError{err}
 		}
+		return nil
 	}
-	if fs.NArg() > len(arguments) {
-		return Misused(fmt.Errorf("too many arguments: %s", strings.Join(fs.Args()[len(arguments):], " ")))
+}
+
+// Args checks the number of arguments. They have names, for the error about a missing one; those whose name ends in "?" are optional.
+func Args(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		for i, name := range names {
+			if name, optional := strings.CutSuffix(name, "?"); !optional && len(args) <= i {
+				return Misusedf("%s is missing", name)
+			}
+		}
+		if len(args) > len(names) {
+			return Misusedf("too many arguments: %s", strings.Join(args[len(names):], " "))
+		}
+		return nil
 	}
-	return nil
+}
+
+// Arg returns an argument, and "" for one that is not given.
+func Arg(args []string, i int) string {
+	if i < len(args) {
+		return args[i]
+	}
+	return ""
 }

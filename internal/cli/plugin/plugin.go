@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plugin puts the verbs of `kubectl motor` together.
+package plugin
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"motorcortex.dev/motorcortex"
+	"motorcortex.dev/motorcortex/internal/cli/archive"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/skill"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+)
+
+// decisionTimeout is how long a verb waits for the operator to act on a decision.
+const decisionTimeout = 10 * time.Second
+
+// New is `kubectl motor`.
+func New(s verb.Streams) *cobra.Command {
+	at := &cluster.Flags{}
+	p := verb.Program(s, "kubectl-motor", "kubectl motor", "Work with Motor Cortex.",
+		archive.New(s, archive.Reader(at.Connect)),
+		skill.New(skill.Command{Streams: s, Connect: at.Connect, Wait: decisionTimeout}),
+		version(s),
+	)
+	at.Bind(p.PersistentFlags())
+	p.Version = motorcortex.Version()
+	p.SetVersionTemplate("{{.Version}}\n")
+	return p
+}
+
+func version(s verb.Streams) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version.", Args: verb.Args(), RunE: func(*cobra.Command, []string) error {
+		fmt.Fprintln(s.Out, motorcortex.Version())
+		return nil
+	}}
+}
