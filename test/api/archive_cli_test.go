@@ -15,12 +15,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
-// kubeconfig writes what an administrator of the control plane has.
-func kubeconfig(t *testing.T, namespace string) string {
+// kubeconfig writes what an administrator of the control plane has, or a user whom they act as.
+func kubeconfig(t *testing.T, namespace string, user ...string) string {
 	t.Helper()
 	cfg := clientcmdapi.NewConfig()
 	cfg.Clusters["c"] = &clientcmdapi.Cluster{Server: adminConfig.Host, CertificateAuthorityData: adminConfig.CAData}
 	cfg.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: adminConfig.CertData, ClientKeyData: adminConfig.KeyData}
+	if len(user) > 0 {
+		cfg.AuthInfos["u"].Impersonate, cfg.AuthInfos["u"].ImpersonateGroups = user[0], []string{"system:authenticated"}
+	}
 	cfg.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u", Namespace: namespace}
 	cfg.CurrentContext = "x"
 	path := filepath.Join(t.TempDir(), "kubeconfig")

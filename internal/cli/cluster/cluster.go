@@ -51,6 +51,8 @@ func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
+	// As kubectl: an inbox of many namespaces takes many requests at once.
+	rest.QPS, rest.Burst = 50, 300
 	if namespace, _, err = config.Namespace(); err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}

@@ -11,7 +11,9 @@ import (
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/cli/archive"
+	"motorcortex.dev/motorcortex/internal/cli/ask"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/inbox"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
@@ -25,8 +27,10 @@ func New(s verb.Streams) *cobra.Command {
 	p := verb.Program(s, "kubectl-motor", "kubectl motor", "Work with Motor Cortex.",
 		archive.New(s, archive.Reader(at.Connect)),
 		skill.New(skill.Command{Streams: s, Connect: at.Connect, Wait: decisionTimeout}),
+		inbox.New(s, at.Connect),
 		version(s),
 	)
+	p.AddCommand(ask.New(ask.Command{Streams: s, Connect: at.Connect})...)
 	at.Bind(p.PersistentFlags())
 	p.Version = motorcortex.Version()
 	p.SetVersionTemplate("{{.Version}}\n")

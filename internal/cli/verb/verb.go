@@ -77,6 +77,13 @@ func Program(s Streams, name, shown, short string, children ...*cobra.Command) *
 	p.SetOut(s.Out)
 	p.SetErr(s.Err)
 	p.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Misused(err) })
+	// cobra looks at this later by itself, and its error would not be known for one of the arguments.
+	p.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmd.ValidateFlagGroups(); err != nil {
+			return Misused(err)
+		}
+		return nil
+	}
 	return p
 }
 

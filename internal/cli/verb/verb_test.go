@@ -18,6 +18,9 @@ import (
 func counter(s verb.Streams) *cobra.Command {
 	count := &cobra.Command{Use: "count THING [PLACE]", Args: verb.Args("the THING", "PLACE?")}
 	from := count.Flags().Int("from", 0, "where to begin")
+	count.Flags().Bool("up", false, "")
+	count.Flags().Bool("down", false, "")
+	count.MarkFlagsMutuallyExclusive("up", "down")
 	count.RunE = verb.Asks(func(cmd *cobra.Command, args []string) error {
 		switch args[0] {
 		case "wool":
@@ -57,6 +60,7 @@ func TestRun(t *testing.T) {
 		"argument is missing": {"many count", verb.ExitMisused, "", "error: the THING is missing\n\nUsage:\n  kubectl things many count THING [PLACE] [flags]\n\n\"kubectl things many count --help\" says more.\n"},
 		"too many":            {"many count sheep field a b", verb.ExitMisused, "", "error: too many arguments: a b\n"},
 		"no such flag":        {"many count --to", verb.ExitMisused, "", "error: unknown flag: --to\n\nUsage:"},
+		"flags exclude":       {"many count sheep --up --down", verb.ExitMisused, "", "none of the others can be"},
 		"wrong value":         {"many count wool", verb.ExitMisused, "", "error: count: wool cannot be counted\n\nUsage:"},
 		"not found out":       {"many count stars", verb.ExitUnknown, "", "error: there are clouds\n"},
 		"not done":            {"many drop", verb.ExitFailed, "", "error: it stays\n"},

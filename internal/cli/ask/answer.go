@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+)
+
+func (c Command) answer() *cobra.Command {
+	cmd, ch := c.verb(&cobra.Command{
+		Use: "answer RUN [TEXT]", Short: "Answer a question of a run.", Args: verb.Args("the name of the RUN", "TEXT?"),
+		Example: `  kubectl motor answer portfolio "skip it"
+  kubectl motor answer portfolio --option 2
+  kubectl motor answer portfolio               # shows the question, and reads the answer`,
+	}, v1alpha1.InputQuestion)
+	option := cmd.Flags().Int("option", 0, "number of one of the options of the question, instead of TEXT")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		text := verb.Arg(args, 1)
+		if err := words("TEXT", text); err != nil {
+			return err
+		}
+		if text != "" && *option != 0 {
+			return verb.Misusedf("give TEXT or --option")
+		}
+		s, err := c.find(cmd.Context(), args[0], ch)
+		if err != nil {
+			return err
+		}
+		return c.answerWith(cmd.Context(), s, text, *option)
+	}
+	return cmd
+}
+
+func (c Command) answerWith(ctx context.Context, s *subject, text string, option int) error {
+	var err error
+	switch {
+	case option < 0 || option > len(s.Options):
+		c.print(s)
+		return verb.Misusedf("--option %d: the question has %d options", option, len(s.Options))
+	case option > 0:
+		text = s.Options[option-1]
+	case text == "":
+		c.print(s)
+		if !c.Terminal {
+			return verb.Misusedf("the TEXT of the answer is missing")
+		}
+		if text, err = c.readAnswer(s); err != nil {
+			return err
+		}
+	}
+	return c.send(ctx, s, v1alpha1.Response{Answer: text}, "answered")
+}
+
+// readAnswer reads an answer from the terminal: words, or the number of an option, or nothing for what the model would choose.
+func (c Command) readAnswer(s *subject) (string, error) {
+	line, err := c.read("Answer: ")
+	if err != nil {
+		return "", err
+	}
+	if n, notANumber := strconv.Atoi(line); notANumber == nil && n >= 1 && n <= len(s.Options) {
+		return s.Options[n-1], nil
+	}
+	if line == "" {
+		line = s.Default
+	}
+	if line == "" {
+		return "", verb.Misusedf("the answer is empty")
+	}
+	return line, nil
+}

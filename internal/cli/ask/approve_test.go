@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+)
+
+// A step that says something else than the digest is no call that a person can have seen.
+func TestAStepWithAnotherCall(t *testing.T) {
+	t.Parallel()
+	p := v1alpha1.PendingInput{ID: "a", Kind: v1alpha1.InputApproval, StepName: "run-s1", Action: &v1alpha1.PendingAction{
+		Tool: "bash", Arguments: "cut", ArgsDigest: calls.ArgsDigest("bash", `{"command":"ls"}`),
+	}}
+	r := newRig(t, p)
+	step := &v1alpha1.MotorStep{
+		ObjectMeta: metav1.ObjectMeta{Name: "run-s1", Namespace: "ns"},
+		Spec:       v1alpha1.MotorStepSpec{ToolCalls: []v1alpha1.ToolCall{{ID: "c", Tool: "bash", Arguments: `{"command":"rm"}`}}},
+		Status:     v1alpha1.MotorStepStatus{Asks: []v1alpha1.StepAsk{{ID: "a", CallID: "c"}}},
+	}
+	if err := r.Create(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
+	r.want(verb.ExitFailed, "approve run --yes", "has another digest", "nothing was approved")
+	if got := r.responses(); got != "" {
+		t.Errorf("sent is %q", got)
+	}
+}
+
+func TestOnlyTheCallCanBeApproved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, v1alpha1.PendingInput{ID: "a", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{
+		Tool: "bash", Arguments: `{"command":"ls"}`, ArgsDigest: calls.ArgsDigest("bash", `{"command":"ls"}`),
+	}})
+	r.want(verb.ExitFailed, "approve run --run --yes", "only this call can be approved")
+	r.want(verb.ExitOK, "approve run --yes", "command: ls")
+	if got := r.responses(); got != "a ApproveOnce" {
+		t.Errorf("sent is %q", got)
+	}
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ask has the verbs by which a person answers what a run asks.
+package ask
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/complete"
+	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+)
+
+// maxTitle is the most bytes of an ask in a line.
+const maxTitle = 72
+
+// Command has the dependencies of the verbs.
+type Command struct {
+	verb.Streams
+
+	Connect cluster.Connect
+}
+
+// New are the verbs.
+func New(c Command) []*cobra.Command {
+	// Two readers of one terminal would each keep a part of what is typed.
+	if c.In != nil {
+		c.In = bufio.NewReader(c.In)
+	}
+	return []*cobra.Command{c.answer(), c.approve(), c.deny(), c.allow(), c.settle(), c.retry(), c.stop()}
+}
+
+// choice is which ask of a run a verb is about.
+type choice struct {
+	kinds  []v1alpha1.InputKind
+	id     string
+	number int
+}
+
+// verb makes a command that answers asks of these kinds, with flags to choose among them.
+func (c Command) verb(cmd *cobra.Command, kinds ...v1alpha1.InputKind) (*cobra.Command, *choice) {
+	ch := &choice{kinds: kinds}
+	cmd.Flags().StringVar(&ch.id, "id", "", "id of the ask, if the run asks several things")
+	cmd.Flags().IntVar(&ch.number, "number", 0, "number of the ask in the list that is printed then")
+	cmd.MarkFlagsMutuallyExclusive("id", "number")
+	cmd.ValidArgsFunction = complete.Runs(c.Connect, func(run *v1alpha1.MotorRun) bool {
+		return slices.ContainsFunc(pending.Open(run), func(p *v1alpha1.PendingInput) bool { return slices.Contains(kinds, p.Kind) })
+	})
+	return cmd, ch
+}
+
+// subject is an ask of a run.
+type subject struct {
+	client client.Client
+	run    *v1alpha1.MotorRun
+	*v1alpha1.PendingInput
+
+	// namespace is the one that the person works in.
+	namespace string
+}
+
+// find reads the run and chooses the ask.
+func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, error) {
+	cl, namespace, err := c.Connect()
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{client: cl, run: &v1alpha1.MotorRun{}, namespace: namespace}
+	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s.run); apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no MotorRun %s in the namespace %s: \"kubectl motor inbox -A\" lists what waits in all of them", name, namespace)
+	} else if err != nil {
+		return nil, fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err)
+	}
+	open := pending.Open(s.run)
+	var fit []*v1alpha1.PendingInput
+	for _, p := range open {
+		if slices.Contains(ch.kinds, p.Kind) {
+			fit = append(fit, p)
+		}
+	}
+	switch {
+	case ch.id != "":
+		i := slices.IndexFunc(fit, func(p *v1alpha1.PendingInput) bool { return p.ID == ch.id })
+		if i < 0 {
+			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, s.otherwise(open))
+		}
+		s.PendingInput = fit[i]
+	case len(fit) == 0:
+		return nil, fmt.Errorf("%s: %s", name, s.otherwise(open))
+	case ch.number < 0 || ch.number > len(fit):
+		return nil, verb.Misusedf("--number %d: %s asks %d such things", ch.number, name, len(fit))
+	case ch.number > 0:
+		s.PendingInput = fit[ch.number-1]
+	case len(fit) > 1:
+		s.PendingInput, err = c.chooseOne(fit)
+		return s, err
+	default:
+		s.PendingInput = fit[0]
+	}
+	return s, nil
+}
+
+// otherwise says what the run waits for, if that is not what the verb answers.
+func (s *subject) otherwise(open []*v1alpha1.PendingInput) string {
+	st := &s.run.Status
+	if len(open) > 0 {
+		p := open[0]
+		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.run, p, s.namespace))
+	}
+	for _, p := range st.PendingInputs {
+		if r := pending.ResponseTo(s.run, p.ID); r != nil {
+			return "it was answered already, " + said(r)
+		}
+	}
+	if st.CompletionTime != nil {
+		return fmt.Sprintf("the run asks nothing any more, it has ended (%s)", st.Reason)
+	}
+	return "the run asks nothing now. " + show.Line(st.Message, 256)
+}
+
+// said is a response in words.
+func said(r *v1alpha1.Response) string {
+	what := string(r.Decision)
+	if what == "" {
+		what = strconv.Quote(show.Line(r.Answer, maxTitle))
+	}
+	if r.RespondedBy != "" {
+		return fmt.Sprintf("by %s: %s", show.Line(r.RespondedBy, maxTitle), what)
+	}
+	return "with " + what
+}
+
+// chooseOne lists asks, and has a person at a terminal choose one.
+func (c Command) chooseOne(fit []*v1alpha1.PendingInput) (*v1alpha1.PendingInput, error) {
+	for i, p := range fit {
+		fmt.Fprintf(c.Err, "%d  %s  %s  %s\n", i+1, p.ID, pending.Word(p.Kind), show.Line(p.Title, maxTitle))
+	}
+	if !c.Terminal {
+		return nil, verb.Misusedf("the run asks %d things: give --number or --id", len(fit))
+	}
+	line, err := c.read("Which? ")
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(line)
+	if err != nil || n < 1 || n > len(fit) {
+		return nil, verb.Misusedf("%q is none of the numbers", line)
+	}
+	return fit[n-1], nil
+}
+
+// read asks the person at the terminal for a line.
+func (c Command) read(prompt string) (string, error) {
+	fmt.Fprint(c.Err, prompt)
+	in, ok := c.In.(*bufio.Reader)
+	if !ok {
+		return "", io.ErrUnexpectedEOF
+	}
+	line, err := in.ReadString('\n')
+	if err != nil && line == "" {
+		fmt.Fprintln(c.Err)
+		return "", fmt.Errorf("nothing was answered: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// print shows what is asked.
+func (c Command) print(s *subject) {
+	fmt.Fprintf(c.Err, "%s asks (%s)", s.run.Name, pending.Word(s.Kind))
+	fmt.Fprint(c.Err, show.Expiry(time.Now(), s.ExpirationTime))
+	fmt.Fprintln(c.Err, ":")
+	show.Block(c.Err, "  | ", s.Question)
+	if s.Kind != v1alpha1.InputQuestion {
+		return
+	}
+	for i, o := range s.Options {
+		fmt.Fprintf(c.Err, "  %d  %s\n", i+1, show.Line(o, 4*maxTitle))
+	}
+	if s.Default != "" {
+		fmt.Fprintf(c.Err, "  the model would choose: %s\n", show.Line(s.Default, 4*maxTitle))
+	}
+}
+
+// words checks that a person wrote a text, and did not leave the blank of a command that this program printed.
+func words(flag, s string) error {
+	if strings.TrimSpace(s) == pending.Blank {
+		return verb.Misusedf("%s is still %q: write your own words there", flag, pending.Blank)
+	}
+	return nil
+}

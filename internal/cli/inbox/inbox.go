@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inbox has the verb that lists what waits for a person.
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/output"
+	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+)
+
+const (
+	// maxWhat is the most bytes of a question in the table.
+	maxWhat = 56
+	// pageSize is how many runs are read in one request.
+	pageSize = 500
+)
+
+// Entry is one ask of one run, as programs get it.
+type Entry struct {
+	Namespace string   `json:"namespace"`
+	Run       string   `json:"run"`
+	Commands  []string `json:"commands"`
+
+	v1alpha1.PendingInput `json:",inline"`
+
+	command string
+}
+
+// New is the verb.
+func New(s verb.Streams, connect cluster.Connect) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "inbox", Short: "List what waits for you, the oldest deadline first.", Args: verb.Args(),
+		Long: `List what runs ask and you may answer, the oldest deadline first, each with the command that answers it.
+
+Asks that you may not answer are left out: --all lists them too.`,
+	}
+	everywhere := cmd.Flags().BoolP("all-namespaces", "A", false, "in all namespaces that you may read")
+	all := cmd.Flags().Bool("all", false, "also what others have to answer")
+	var format output.Format
+	format.Bind(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, namespace, err := connect()
+		if err != nil {
+			return err
+		}
+		in := namespace
+		if *everywhere {
+			in = ""
+		}
+		runs, err := waiting(cmd.Context(), c, in)
+		if err != nil {
+			return err
+		}
+		found, hidden, err := collect(cmd.Context(), &rights{client: c, inNamespace: map[right]bool{}}, runs, namespace, *all)
+		if err != nil {
+			return err
+		}
+		if err := write(s.Out, format, found, *everywhere, time.Now()); err != nil {
+			return err
+		}
+		if format == output.ForPeople && len(found) == 0 {
+			fmt.Fprintln(s.Err, "Nothing waits for you.")
+		}
+		if hidden > 0 {
+			fmt.Fprintf(s.Err, "note: %d more for people with other rights: --all lists them\n", hidden)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// waiting reads the runs that wait for a person. Who may not list them in all namespaces at once is shown those of each namespace.
+func waiting(ctx context.Context, c client.Client, namespace string) ([]v1alpha1.MotorRun, error) {
+	runs, err := list(ctx, c, namespace)
+	if namespace != "" || !apierrors.IsForbidden(err) {
+		return runs, err
+	}
+	namespaces := &corev1.NamespaceList{}
+	if listed := c.List(ctx, namespaces); listed != nil {
+		return nil, fmt.Errorf("%w. You may not list namespaces either: name one with -n", err)
+	}
+	runs = nil
+	for i := range namespaces.Items {
+		more, err := list(ctx, c, namespaces.Items[i].Name)
+		if err != nil && !apierrors.IsForbidden(err) {
+			return nil, err
+		}
+		runs = append(runs, more...)
+	}
+	return runs, nil
+}
+
+func list(ctx context.Context, c client.Client, namespace string) ([]v1alpha1.MotorRun, error) {
+	var runs []v1alpha1.MotorRun
+	page := &v1alpha1.MotorRunList{}
+	for {
+		err := c.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(page.Continue),
+			client.MatchingFieldsSelector{Selector: fields.OneTermNotEqualSelector("status.pendingKind", "")})
+		if err != nil {
+			return nil, fmt.Errorf("list MotorRuns: %w", err)
+		}
+		runs = append(runs, page.Items...)
+		if page.Continue == "" {
+			return runs, nil
+		}
+	}
+}
+
+// collect returns the asks that the person may answer, and how many others there are.
+func collect(ctx context.Context, mine *rights, runs []v1alpha1.MotorRun, namespace string, all bool) (found []Entry, hidden int, err error) {
+	for i := range runs {
+		run := &runs[i]
+		for _, p := range pending.Open(run) {
+			may, err := mine.answer(ctx, run, p.Kind)
+			if err != nil {
+				return nil, 0, err
+			}
+			if !may && !all {
+				hidden++
+				continue
+			}
+			found = append(found, Entry{
+				Namespace: run.Namespace, Run: run.Name, PendingInput: *p,
+				Commands: pending.Commands(run, p, namespace), command: pending.Command(run, p, namespace),
+			})
+		}
+	}
+	slices.SortStableFunc(found, compare)
+	return found, hidden, nil
+}
+
+// compare puts what expires first before, and what does not expire last.
+func compare(a, b Entry) int {
+	if without := a.ExpirationTime.IsZero(); without != b.ExpirationTime.IsZero() {
+		if without {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(a.ExpirationTime.Compare(b.ExpirationTime.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
+}
+
+func write(w io.Writer, f output.Format, found []Entry, everywhere bool, now time.Time) error {
+	switch f {
+	case output.ForPeople:
+	case output.Name:
+		for _, e := range found {
+			fmt.Fprintf(w, "motorrun.motorcortex.dev/%s\n", e.Run)
+		}
+		return nil
+	case output.JSON, output.YAML:
+		return output.Value(w, f, map[string]any{"items": append([]Entry{}, found...)})
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	header := []string{"RUN", "WAITS FOR", "WHAT", "SINCE", "EXPIRES", "ANSWER WITH"}
+	if everywhere {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	rows := make([][]string, 0, len(found))
+	for _, e := range found {
+		row := []string{e.Run, pending.Word(e.Kind), what(&e.PendingInput), show.Since(now, e.AskTime), show.Until(now, e.ExpirationTime), e.command}
+		if everywhere {
+			row = append([]string{e.Namespace}, row...)
+		}
+		rows = append(rows, row)
+	}
+	show.Table(w, header, rows)
+	return nil
+}
+
+// what is an ask in a few words.
+func what(p *v1alpha1.PendingInput) string {
+	switch {
+	case p.Action != nil:
+		return show.Line(p.Action.Tool+": "+show.Brief(p.Action.Tool, p.Action.Arguments, maxWhat), maxWhat)
+	case p.Domain != "":
+		return show.Line(string(p.Domain), maxWhat)
+	case p.Kind == v1alpha1.InputQuestion:
+		return show.Line(p.Question, maxWhat)
+	}
+	return show.Line(p.Title, maxWhat)
+}

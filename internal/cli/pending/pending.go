@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pending says what runs wait for, and with which commands a person answers.
+package pending
+
+import (
+	"fmt"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Open returns the asks of a run that have no answer yet.
+func Open(run *v1alpha1.MotorRun) []*v1alpha1.PendingInput {
+	var open []*v1alpha1.PendingInput
+	for i := range run.Status.PendingInputs {
+		if p := &run.Status.PendingInputs[i]; !p.Answered && !answered(run, p.ID) {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+// answered reports whether the spec has a response that the operator has not looked at.
+func answered(run *v1alpha1.MotorRun, id string) bool { return ResponseTo(run, id) != nil }
+
+// ResponseTo returns the response to an ask, nil if there is none.
+func ResponseTo(run *v1alpha1.MotorRun, id string) *v1alpha1.Response {
+	for i := range run.Spec.Responses {
+		if r := &run.Spec.Responses[i]; r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// Blank stands in commands for words that are the person's to find.
+const Blank = "…"
+
+// Word is what a run waits for, in a word for a column.
+func Word(kind v1alpha1.InputKind) string {
+	switch kind {
+	case v1alpha1.InputQuestion:
+		return "question"
+	case v1alpha1.InputApproval:
+		return "approval"
+	case v1alpha1.InputDomainRequest:
+		return "domain"
+	case v1alpha1.InputOutcomeUnknown:
+		return "unknown outcome"
+	case v1alpha1.InputRetry:
+		return "retry"
+	}
+	return strings.ToLower(string(kind))
+}
+
+// Command returns the command that shows an ask at a terminal and reads the answer. The namespace is left out if it is the one that the person
+// works in. Nothing that a model wrote is in commands: people paste them into a shell.
+func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, namespace string) string {
+	return command(run, p, namespace, verbs[p.Kind], "")
+}
+
+// verbs answer asks of a kind.
+var verbs = map[v1alpha1.InputKind]string{
+	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow", v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",
+}
+
+func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, namespace, verb, more string) string {
+	if verb == "" {
+		return "" // A later operator asks what this plugin does not know.
+	}
+	s := "kubectl motor " + verb + " " + run.Name
+	if run.Namespace != namespace {
+		s += " -n " + run.Namespace
+	}
+	if len(Open(run)) > 1 {
+		s += " --id " + p.ID
+	}
+	return s + more
+}
+
+// Commands returns commands that answer an ask without more questions, with Blank for words.
+func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, namespace string) []string {
+	var all []string
+	add := func(verb, more string) { all = append(all, command(run, p, namespace, verb, more)) }
+	switch p.Kind {
+	case v1alpha1.InputQuestion:
+		add("answer", ` "`+Blank+`"`)
+		if len(p.Options) > 0 {
+			add("answer", fmt.Sprintf(" --option 1…%d", len(p.Options)))
+		}
+	case v1alpha1.InputApproval:
+		add("approve", "")
+		add("deny", ` --reason "`+Blank+`"`)
+	case v1alpha1.InputDomainRequest:
+		add("allow", " --once")
+		add("allow", " --run")
+		add("deny", ` --reason "`+Blank+`"`)
+	case v1alpha1.InputOutcomeUnknown:
+		for _, decision := range []string{" retry", " done", " skip"} {
+			add("settle", decision)
+		}
+	case v1alpha1.InputRetry:
+		add("retry", ` --guidance "`+Blank+`"`)
+		add("stop", "")
+	}
+	return all
+}
+
+// Verb is the verb on motorruns that an answer to such an ask needs, beside patch.
+func Verb(kind v1alpha1.InputKind) string {
+	if kind == v1alpha1.InputApproval || kind == v1alpha1.InputDomainRequest {
+		return "approve"
+	}
+	return "respond"
+}

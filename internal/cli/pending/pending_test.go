@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pending_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/pending"
+)
+
+func waits(inputs ...v1alpha1.PendingInput) *v1alpha1.MotorRun {
+	return &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "portfolio", Namespace: "agents"}, Status: v1alpha1.MotorRunStatus{PendingInputs: inputs}}
+}
+
+// The operator takes a moment to mark an ask as answered. Nobody is to answer it again meanwhile.
+func TestWhatIsAnsweredIsNotOpen(t *testing.T) {
+	t.Parallel()
+	run := waits(v1alpha1.PendingInput{ID: "a"}, v1alpha1.PendingInput{ID: "b", Answered: true}, v1alpha1.PendingInput{ID: "c"})
+	run.Spec.Responses = []v1alpha1.Response{{ID: "c", Answer: "yes"}, {ID: "old", Answer: "no"}}
+	open := pending.Open(run)
+	if len(open) != 1 || open[0].ID != "a" {
+		t.Errorf("open are %+v", open)
+	}
+	if r := pending.ResponseTo(run, "c"); r == nil || r.Answer != "yes" {
+		t.Errorf("the response is %+v", r)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for kind, tt := range map[v1alpha1.InputKind]struct {
+		want       string
+		verb, word string
+	}{
+		v1alpha1.InputQuestion:       {`kubectl motor answer portfolio "…"`, "respond", "question"},
+		v1alpha1.InputApproval:       {`kubectl motor approve portfolio; kubectl motor deny portfolio --reason "…"`, "approve", "approval"},
+		v1alpha1.InputDomainRequest:  {`kubectl motor allow portfolio --once; kubectl motor allow portfolio --run; kubectl motor deny portfolio --reason "…"`, "approve", "domain"},
+		v1alpha1.InputOutcomeUnknown: {`kubectl motor settle portfolio retry; kubectl motor settle portfolio done; kubectl motor settle portfolio skip`, "respond", "unknown outcome"},
+		v1alpha1.InputRetry:          {`kubectl motor retry portfolio --guidance "…"; kubectl motor stop portfolio`, "respond", "retry"},
+		"Later":                      {"", "respond", "later"},
+	} {
+		p := v1alpha1.PendingInput{ID: "x", Kind: kind}
+		first, _, _ := strings.Cut(pending.Command(waits(p), &p, "agents"), " portfolio")
+		if !strings.HasPrefix(tt.want, first) || (first == "") != (tt.want == "") {
+			t.Errorf("%s: the shortest is %q", kind, first)
+		}
+		if got := strings.Join(pending.Commands(waits(p), &p, "agents"), "; "); got != tt.want || pending.Verb(kind) != tt.verb || pending.Word(kind) != tt.word {
+			t.Errorf("%s: %s, %s, %s, want %+v", kind, got, pending.Verb(kind), pending.Word(kind), tt)
+		}
+	}
+}
+
+// An option is a text of the model's: in a command that a person pastes it could do anything.
+func TestCommandsHaveNothingOfTheModel(t *testing.T) {
+	t.Parallel()
+	p := v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Options: []string{"$(rm -rf ~)", "b"}, Default: "$(rm -rf ~)"}
+	got := pending.Commands(waits(p, v1alpha1.PendingInput{ID: "q2"}), &p, "")
+	want := []string{`kubectl motor answer portfolio -n agents --id q1 "…"`, "kubectl motor answer portfolio -n agents --id q1 --option 1…2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

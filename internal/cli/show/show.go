@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package show makes texts of models, tools and pages fit for a terminal. Printed as they are, they could move the cursor, hide a part of
+// themselves, or look like words of this program.
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+// Text is a text with line breaks and tabs. Every other character that could deceive the eye is escaped.
+func Text(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.ToValidUTF8(s, "\uFFFD")) {
+		line, broken := strings.CutSuffix(line, "\n")
+		line = strings.TrimSuffix(line, "\r")
+		for i, part := range strings.Split(line, "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(calls.Visible(part))
+		}
+		if broken {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// Line is the beginning of a text in one line of at most size bytes.
+func Line(s string, size int) string {
+	return text.Line(calls.Visible(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")), size)
+}
+
+// Block writes a text with something before each line, by which a reader tells it from the words of this program.
+func Block(w io.Writer, before, s string) {
+	for line := range strings.Lines(Text(s)) {
+		fmt.Fprintf(w, "%s%s\n", before, strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// Table writes rows below a header, as kubectl does.
+func Table(w io.Writer, header []string, rows [][]string) {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
+	for _, row := range append([][]string{header}, rows...) {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	_ = t.Flush() // A strings.Builder takes everything.
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
+}
+
+// Since is how long ago an instant was, "" for none.
+func Since(now time.Time, t metav1.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return duration.HumanDuration(now.Sub(t.Time))
+}
+
+// Until is how long it is until an instant, "" for none and "now" for one that is over.
+func Until(now time.Time, t metav1.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case !t.After(now):
+		return "now"
+	}
+	return duration.HumanDuration(t.Sub(now))
+}
+
+// Expiry is Until as the end of a sentence, "" for none.
+func Expiry(now time.Time, t metav1.Time) string {
+	switch left := Until(now, t); left {
+	case "":
+		return ""
+	case "now":
+		return ", its time is over"
+	default:
+		return ", expires in " + left
+	}
+}
