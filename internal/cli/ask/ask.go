@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/complete"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
@@ -79,11 +79,9 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, e
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{client: cl, run: &v1alpha1.MotorRun{}, namespace: namespace}
-	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s.run); apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no MotorRun %s in the namespace %s: \"kubectl motor inbox -A\" lists what waits in all of them", name, namespace)
-	} else if err != nil {
-		return nil, fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err)
+	s := &subject{client: cl, namespace: namespace}
+	if s.run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
+		return nil, err
 	}
 	open := pending.Open(s.run)
 	var fit []*v1alpha1.PendingInput

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
@@ -74,7 +75,7 @@ func explain(err error, s *subject, now *v1alpha1.MotorRun) error {
 		return fmt.Errorf("%s: it does not ask that any more. \"kubectl motor get %s\" says how it stands", what, s.run.Name)
 	}
 	if apierrors.IsInvalid(err) {
-		return fmt.Errorf("%s: %s", what, strings.TrimPrefix(err.Error(), fmt.Sprintf("MotorRun.motorcortex.dev %q is invalid: ", s.run.Name)))
+		return fmt.Errorf("%s: %s", what, lookup.Invalid(err))
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -15,7 +15,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/inbox"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
+	"motorcortex.dev/motorcortex/internal/cli/start"
+	"motorcortex.dev/motorcortex/internal/cli/steer"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/cli/view"
 )
 
 // decisionTimeout is how long a verb waits for the operator to act on a decision.
@@ -27,10 +30,13 @@ func New(s verb.Streams) *cobra.Command {
 	p := verb.Program(s, "kubectl-motor", "kubectl motor", "Work with Motor Cortex.",
 		archive.New(s, archive.Reader(at.Connect)),
 		skill.New(skill.Command{Streams: s, Connect: at.Connect, Wait: decisionTimeout}),
+		start.New(s, at.Connect),
 		inbox.New(s, at.Connect),
 		version(s),
 	)
 	p.AddCommand(ask.New(ask.Command{Streams: s, Connect: at.Connect})...)
+	p.AddCommand(view.New(view.Command{Streams: s, Connect: at.Connect})...)
+	p.AddCommand(steer.New(s, at.Connect)...)
 	at.Bind(p.PersistentFlags())
 	p.Version = motorcortex.Version()
 	p.SetVersionTemplate("{{.Version}}\n")

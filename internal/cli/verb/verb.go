@@ -66,6 +66,8 @@ type Streams struct {
 	Out, Err io.Writer
 	// Terminal is true if a person sits at In and Err, who can be asked.
 	Terminal bool
+	// Screen is true if Out is a terminal, which must not be sent what it would obey.
+	Screen bool
 }
 
 // Program is the command that all others belong to.
@@ -137,12 +139,15 @@ func Run(ctx context.Context, program *cobra.Command, args []string) int {
 
 // Asks is for verbs whose exit code is an answer: whatever else goes wrong ends with ExitUnknown.
 func Asks(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := run(cmd, args); err != nil {
-			return unknownError{err}
-		}
+	return func(cmd *cobra.Command, args []string) error { return Unknown(run(cmd, args)) }
+}
+
+// Unknown marks an error as one of a verb that could not find out what it was asked. It returns nil for nil.
+func Unknown(err error) error {
+	if err == nil {
 		return nil
 	}
+	return unknownError{err}
 }
 
 // Args checks the number of arguments. They have names, for the error about a missing one; those whose name ends in "?" are optional.

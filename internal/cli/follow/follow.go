@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
+	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+)
+
+const (
+	// patience is for how long the API server may be away before that ends the verb.
+	patience = time.Minute
+	// pause is between two tries to reach it.
+	pause = time.Second
+	// quiet is how long a run is not read while no event tells of a change.
+	quiet = 30 * time.Second
+)
+
+// Options say how long to follow a run.
+type Options struct {
+	// Timeout ends it, 0 for never.
+	Timeout time.Duration
+	// UntilAsked ends it as soon as the run waits for a person.
+	UntilAsked bool
+}
+
+// Run prints what the run does until it has ended, and returns nil if it succeeded, verb.ErrNo if not, and verb.ErrWaits if it waits for a person
+// when the time is over.
+func Run(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.MotorRun, o Options) error {
+	within := ctx
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, o.Timeout)
+		defer cancel()
+	}
+	for failedSince := (time.Time{}); ; {
+		now, done, err := look(within, c, p, run, o)
+		if now != nil {
+			run = now
+		}
+		switch {
+		case done:
+			return result(run)
+		case ctx.Err() != nil:
+			return errors.New("interrupted; the run goes on without you")
+		case within.Err() != nil && len(pending.Open(run)) > 0:
+			return verb.ErrWaits
+		case within.Err() != nil:
+			return fmt.Errorf("%s has not ended after %s, it goes on without you: %w", run.Name, o.Timeout, verb.ErrTimeout)
+		case err == nil:
+			failedSince = time.Time{}
+			continue
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), errors.Is(err, errGone):
+			return err
+		case failedSince.IsZero():
+			failedSince = time.Now()
+		case time.Since(failedSince) > patience:
+			return err
+		}
+		select {
+		case <-within.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+var errGone = errors.New("the run was deleted")
+
+// look reads run and steps, prints what is new, and returns when something may have happened since.
+func look(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.MotorRun, o Options) (now *v1alpha1.MotorRun, done bool, err error) {
+	steps, version, err := lookup.StepsAt(ctx, c, run)
+	if err != nil {
+		return nil, false, err
+	}
+	now = &v1alpha1.MotorRun{}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(run), now); apierrors.IsNotFound(err) {
+		return nil, false, fmt.Errorf("%s/%s: %w", run.Namespace, run.Name, errGone)
+	} else if err != nil {
+		return nil, false, err
+	}
+	if now.UID != run.UID {
+		return nil, false, fmt.Errorf("%s/%s: %w, and there is another one of its name", run.Namespace, run.Name, errGone)
+	}
+	p.Steps(steps)
+	if p.Run(now) {
+		// The last step may have been written between the two reads.
+		if steps, err = lookup.Steps(ctx, c, now); err != nil {
+			return now, false, err
+		}
+		p.Steps(steps)
+		p.End()
+		return now, true, nil
+	}
+	if o.UntilAsked && len(pending.Open(now)) > 0 {
+		return now, true, nil
+	}
+	return now, false, await(ctx, c, now, version)
+}
+
+// await returns when the run or one of its steps has changed since a version, and else after a while.
+func await(ctx context.Context, c client.WithWatch, run *v1alpha1.MotorRun, version string) error {
+	ctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	// A watch writes its selectors into these options: two watches with the same would both have those of either.
+	since := func() client.ListOption {
+		return &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}}
+	}
+	runs, err := c.Watch(ctx, &v1alpha1.MotorRunList{}, since(), client.InNamespace(run.Namespace),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", run.Name)})
+	if err != nil {
+		return settled(ctx, err)
+	}
+	defer runs.Stop()
+	steps, err := c.Watch(ctx, &v1alpha1.MotorStepList{}, since(), client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
+	if err != nil {
+		return settled(ctx, err)
+	}
+	defer steps.Stop()
+	var e watch.Event
+	var open bool
+	select {
+	case e, open = <-runs.ResultChan():
+	case e, open = <-steps.ResultChan():
+	case <-ctx.Done():
+		return nil
+	}
+	if !open || e.Type == watch.Error {
+		return errors.New("the API server ended the watch")
+	}
+	return nil
+}
+
+// settled is nil for the error of a wait that was over.
+func settled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // The wait has a time, after which the run is read again.
+	}
+	return err
+}
+
+// result is the error that stands for the outcome of a run.
+func result(run *v1alpha1.MotorRun) error {
+	switch {
+	case run.Status.CompletionTime == nil:
+		return verb.ErrWaits
+	case apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded):
+		return nil
+	}
+	return verb.ErrNo
+}
