@@ -172,6 +172,12 @@ vulncheck: ## Look the modules up in the database of Go's vulnerabilities, on th
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C api ./...
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C pkg/client ./...
 
+.PHONY: plugin
+plugin: ## Build kubectl motor and its completion into PLUGIN_DIR, ~/.local/bin if it is unset.
+	@dir=$${PLUGIN_DIR:-$$HOME/.local/bin} && mkdir -p "$$dir" && go build -ldflags='-s -w' -o "$$dir/kubectl-motor" ./cmd/kubectl-motor && \
+		ln -sf kubectl-motor "$$dir/kubectl_complete-motor" && echo "$$dir/kubectl-motor" && \
+		case ":$$PATH:" in *":$$dir:"*) ;; *) echo "$$dir is not on your PATH: kubectl finds plugins there only";; esac
+
 .PHONY: build-installer
 build-installer: ## Write the installation as one file, dist/install.yaml.
 	@mkdir -p dist && $(KUSTOMIZE) build config/default > dist/install.yaml && echo dist/install.yaml
