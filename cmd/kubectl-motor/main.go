@@ -23,6 +23,8 @@ func main() {
 	// Without a logger, the client complains of that after a while, on the terminal of a person who follows a run.
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// A second signal ends the program, whatever it waits for.
+	context.AfterFunc(ctx, stop)
 	streams := verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr), Screen: isTerminal(os.Stdout)}
 	code := verb.Run(ctx, plugin.New(streams), arguments(os.Args))
 	stop()

@@ -26,13 +26,13 @@ func TestAQuestionIsAnsweredWithOneCommand(t *testing.T) {
 	r.asked(1, `{"question":"Which\nof them?","options":["$(reboot)","b"],"default":"b"}`)
 	dana := r.sits("dana@"+r.ns, mayRespond)
 	dana.want(0, "inbox", "run   question    Which of them?", "kubectl motor answer run")
-	dana.want(4, "answer run", "Which\n  | of them?", "1  $(reboot)", "2  b", "the model would choose: b", "the TEXT of the answer is missing")
+	dana.want(4, "answer run", "Which\n  | of them?", "1:\n  | $(reboot)", "2:\n  | b", "the model would choose:\n  | b", "the TEXT of the answer is missing")
 	dana.want(4, "answer run --option 3", "the question has 2 options")
 	dana.want(4, "answer run …", "write your own words")
 	dana.want(1, "answer runs", "no MotorRun runs in the namespace "+r.ns)
 	dana.want(1, "approve run", "it waits for something else (question)", "kubectl motor answer run")
 	dana.want(1, "answer run yes --id other", "does not ask under the id other")
-	dana.want(0, "answer run --option 2", "motorrun/run answered")
+	dana.want(0, "answer run --option 2", "Which\n  | of them?", "motorrun/run answered: b")
 	want := v1alpha1.Response{Answer: "b", RespondedBy: "dana@" + r.ns}
 	if diff := cmp.Diff(want, r.response(), cmpopts.IgnoreFields(v1alpha1.Response{}, "ID")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -52,13 +52,15 @@ func TestAQuestionIsAnsweredWithOneCommand(t *testing.T) {
 }
 
 func TestAnAnswerIsTypedAtATerminal(t *testing.T) {
-	for typed, want := range map[string]string{"2\n": "b", "something else\n": "something else", "\n": "a", "7": "7"} {
+	for typed, want := range map[string]string{"2\n": "b", "something else\n": "something else", "7": "7"} {
 		t.Run(text.Line(typed, 20), func(t *testing.T) {
 			r := askingRig(t)
 			r.asked(1, `{"question":"Which?","options":["a","b"],"default":"a"}`)
 			dana := r.sits("dana@"+r.ns, mayRespond)
 			dana.types("").want(1, "answer run", "nothing was answered")
-			dana.types(typed).want(0, "answer run", "  | Which?", "Answer: ", "motorrun/run answered")
+			// Who wants to leave must not send what the model would choose.
+			dana.types("\n").want(4, "answer run", "the answer is empty")
+			dana.types(typed).want(0, "answer run", "  | Which?", "Answer (a number chooses): ", "motorrun/run answered: "+want)
 			if got := r.response().Answer; got != want {
 				t.Errorf("the answer is %q, want %q", got, want)
 			}
@@ -107,9 +109,9 @@ func TestACallIsApprovedAsItWasShown(t *testing.T) {
 	p := r.asksApproval(0)
 	anna := r.sits("anna@"+r.ns, mayApprove)
 	anna.want(0, "inbox", "run   approval    bash: git push origin main", "kubectl motor approve run")
-	anna.want(4, "approve run", "command: git push origin main", "digest: "+p.Action.ArgsDigest, "add --yes --digest "+p.Action.ArgsDigest)
+	anna.want(4, "approve run", "argument command:\n  | git push origin main", "digest: "+p.Action.ArgsDigest, "add --yes --digest "+p.Action.ArgsDigest)
 	anna.want(1, "approve run --yes --digest sha256:other", "nothing was approved")
-	anna.types("n\n").want(1, "approve run", "Approve this call? [y/N]", "nothing was sent")
+	anna.types("n\n").want(1, "approve run", "Approve this call of bash (one line, 34 bytes)? [y/N]", "nothing was sent")
 	anna.types("\n").want(1, "approve run", "nothing was sent")
 	if list := r.run().Spec.Responses; len(list) != 0 {
 		t.Fatalf("responses %+v", list)
@@ -130,7 +132,7 @@ func TestACallIsApprovedAsItWasShown(t *testing.T) {
 	}
 }
 
-// The status shows the beginning and the end of a long call. Who approves sees all of it, or is told that it is not all.
+// The status shows the beginning and the end of a long call. Who approves sees all of it. Who cannot, cannot approve it.
 func TestALongCallIsShownWhole(t *testing.T) {
 	r := askingRig(t, needsApproval)
 	long := `{"command":"git push origin main ` + strings.Repeat("-q ", 2000) + `#THE-MIDDLE ` + strings.Repeat("-v ", 2000) + `"}`
@@ -141,8 +143,8 @@ func TestALongCallIsShownWhole(t *testing.T) {
 	}
 	anna, blind := r.sits("anna@"+r.ns, mayApprove, mayRead), r.sits("bob@"+r.ns, mayApprove)
 	anna.want(4, "approve run", "#THE-MIDDLE")
-	blind.want(4, "approve run", "note: the arguments are shortened here", "bytes left out")
-	anna.want(0, "approve run --yes", "#THE-MIDDLE", "motorrun/run approved")
+	blind.want(1, "approve run", "nothing was approved", "motorcortex-viewer")
+	anna.want(0, "approve run --yes --digest "+p.Action.ArgsDigest, "#THE-MIDDLE", "motorrun/run approved")
 }
 
 func TestACallIsDenied(t *testing.T) {
@@ -240,7 +242,7 @@ func TestTheInboxIsOfAllNamespacesThatAPersonReads(t *testing.T) {
 	elsewhere := &terminal{t: t, config: kubeconfig(t, other, user)}
 	elsewhere.want(1, "inbox -A", "You may not list namespaces either: name one with -n")
 	mayListNamespaces(r.ctx, t, user)
-	dana.want(0, "inbox -A", r.ns+" ", "kubectl motor answer run\n")
+	dana.want(0, "inbox -A", r.ns+" ", "kubectl motor answer run -n "+r.ns)
 	elsewhere.want(0, "inbox -A", "kubectl motor answer run -n "+r.ns)
 	elsewhere.want(0, "answer run this -n "+r.ns, "motorrun/run answered")
 	elsewhere.want(0, "inbox -A -o json", `"items": []`)

@@ -81,7 +81,7 @@ func TestARunIsStartedAndFollowed(t *testing.T) {
 	shows("read    a.txt")
 	id := r.asked(2, `{"question":"Which?"}`)
 	shows("?  Which?, expires in 30m")
-	shows(`kubectl motor answer run "…"`)
+	shows(`kubectl motor answer run -n ` + r.ns + ` --id `)
 	dana.want(0, "answer run this")
 	r.step()
 	r.used("this")
@@ -96,7 +96,7 @@ func TestARunIsStartedAndFollowed(t *testing.T) {
 	if took := time.Since(begun); took > 28*time.Second {
 		t.Errorf("it took %s: what happens is not printed when it happens", took)
 	}
-	if strings.Count(out.String(), "a.txt") != 1 || strings.Count(out.String(), "Which?, expires") != 1 || strings.Contains(out.String(), id) {
+	if strings.Count(out.String(), "a.txt") != 1 || strings.Count(out.String(), "Which?, expires") != 1 || strings.Count(out.String(), "--id "+id) != 1 {
 		t.Errorf("printed is\n%s", out)
 	}
 	_, logs, _ := dana.does("logs", "run")

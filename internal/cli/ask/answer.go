@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
@@ -44,22 +45,27 @@ func (c Command) answerWith(ctx context.Context, s *subject, text string, option
 		c.print(s)
 		return verb.Misusedf("--option %d: the question has %d options", option, len(s.Options))
 	case option > 0:
+		c.print(s)
 		text = s.Options[option-1]
 	case text == "":
 		c.print(s)
 		if !c.Terminal {
 			return verb.Misusedf("the TEXT of the answer is missing")
 		}
-		if text, err = c.readAnswer(s); err != nil {
+		if text, err = c.readAnswer(ctx, s); err != nil {
 			return err
 		}
 	}
-	return c.send(ctx, s, v1alpha1.Response{Answer: text}, "answered")
+	return c.send(ctx, s, v1alpha1.Response{Answer: text}, "answered: "+show.Line(text, 6*len(text)))
 }
 
-// readAnswer reads an answer from the terminal: words, or the number of an option, or nothing for what the model would choose.
-func (c Command) readAnswer(s *subject) (string, error) {
-	line, err := c.read("Answer: ")
+// readAnswer reads an answer from the terminal: words, or the number of an option.
+func (c Command) readAnswer(ctx context.Context, s *subject) (string, error) {
+	prompt := "Answer: "
+	if len(s.Options) > 0 {
+		prompt = "Answer (a number chooses): "
+	}
+	line, err := c.read(ctx, prompt)
 	if err != nil {
 		return "", err
 	}
@@ -67,9 +73,7 @@ func (c Command) readAnswer(s *subject) (string, error) {
 		return s.Options[n-1], nil
 	}
 	if line == "" {
-		line = s.Default
-	}
-	if line == "" {
+		// Who wants to leave must not send the words of the model.
 		return "", verb.Misusedf("the answer is empty")
 	}
 	return line, nil

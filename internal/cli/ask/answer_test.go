@@ -28,7 +28,7 @@ func TestAnswer(t *testing.T) {
 		"words and an option":      {withOptions, "", "answer run yes --option 1", verb.ExitMisused, ""},
 		"the number is typed":      {withOptions, "2\n", "answer run", verb.ExitOK, "q 10"},
 		"a number beyond is typed": {withOptions, "10\n", "answer run", verb.ExitOK, "q 10"},
-		"nothing is typed":         {withOptions, "\n", "answer run", verb.ExitOK, "q the default"},
+		"nothing is typed":         {withOptions, "\n", "answer run", verb.ExitMisused, ""},
 		"nothing without default":  {question("q"), "\n", "answer run", verb.ExitMisused, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,11 +45,14 @@ that the call is the one that you have seen. What is sent is the digest that was
 		if err := c.showCall(cmd.Context(), s); err != nil {
 			return err
 		}
+		if *yes && *digest == "" {
+			return verb.Misusedf("--yes goes with --digest: by now the run may wait with another call than the one that you have seen")
+		}
 		if *digest != "" && *digest != s.Action.ArgsDigest {
 			return fmt.Errorf("the call has the digest %s, and not %s: nothing was approved", s.Action.ArgsDigest, *digest)
 		}
 		r := v1alpha1.Response{Decision: v1alpha1.DecisionApproveOnce, Digest: s.Action.ArgsDigest, Reason: *reason}
-		question := "Approve this call?"
+		question := fmt.Sprintf("Approve this call of %s (%s)?", show.Line(s.Action.Tool, maxTitle), show.Size(s.Action.Arguments))
 		if *wholeRun {
 			if s.Action.Rule == "" {
 				return fmt.Errorf("%s: only this call can be approved, no rule asked for it. Leave out --run", s.run.Name)
@@ -58,7 +61,7 @@ that the call is the one that you have seen. What is sent is the digest that was
 			question = fmt.Sprintf("Approve this call, and until the run ends every call of %s by %s?", show.Line(s.Action.Tool, maxTitle), show.Line(s.Action.Rule, 4*maxTitle))
 		}
 		without := "there is no terminal to ask at: if that is the call that you approve, add --yes --digest " + s.Action.ArgsDigest
-		if err := c.confirm(*yes, question, without); err != nil {
+		if err := c.confirm(cmd.Context(), *yes, question, without); err != nil {
 			return err
 		}
 		return c.send(cmd.Context(), s, r, "approved")
@@ -72,7 +75,8 @@ func (c Command) showCall(ctx context.Context, s *subject) error {
 	whole := calls.ArgsDigest(s.Action.Tool, arguments) == s.Action.ArgsDigest
 	if !whole {
 		if fromStep, err := s.argumentsOfStep(ctx); err != nil {
-			fmt.Fprintf(c.Err, "note: the arguments are shortened here, and the step that has them whole cannot be read: %v\n", err)
+			return fmt.Errorf("the call is longer than the status of %s holds, and the step that has it whole cannot be read: nothing was approved. "+
+				"Have the ClusterRole motorcortex-viewer bound to you in the namespace %s: %w", s.run.Name, s.run.Namespace, err)
 		} else if whole = calls.ArgsDigest(s.Action.Tool, fromStep) == s.Action.ArgsDigest; whole {
 			arguments = fromStep
 		} else {

@@ -27,7 +27,7 @@ func TestAStepWithAnotherCall(t *testing.T) {
 	if err := r.Create(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
-	r.want(verb.ExitFailed, "approve run --yes", "has another digest", "nothing was approved")
+	r.want(verb.ExitFailed, "approve run --yes --digest "+p.Action.ArgsDigest, "has another digest", "nothing was approved")
 	if got := r.responses(); got != "" {
 		t.Errorf("sent is %q", got)
 	}
@@ -38,9 +38,28 @@ func TestOnlyTheCallCanBeApproved(t *testing.T) {
 	r := newRig(t, v1alpha1.PendingInput{ID: "a", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{
 		Tool: "bash", Arguments: `{"command":"ls"}`, ArgsDigest: calls.ArgsDigest("bash", `{"command":"ls"}`),
 	}})
-	r.want(verb.ExitFailed, "approve run --run --yes", "only this call can be approved")
-	r.want(verb.ExitOK, "approve run --yes", "command: ls")
+	digest := calls.ArgsDigest("bash", `{"command":"ls"}`)
+	r.want(verb.ExitFailed, "approve run --run --yes --digest "+digest, "only this call can be approved")
+	// By then it may be another call than the one that the person has seen.
+	r.want(verb.ExitMisused, "approve run --yes", "--yes goes with --digest")
+	if got := r.responses(); got != "" {
+		t.Errorf("sent is %q", got)
+	}
+	r.want(verb.ExitOK, "approve run --yes --digest "+digest, "argument command:", "| ls")
 	if got := r.responses(); got != "a ApproveOnce" {
+		t.Errorf("sent is %q", got)
+	}
+}
+
+// The model chooses how long a call is, and so which part of it the status has.
+func TestACallThatCannotBeShownWholeIsNotApproved(t *testing.T) {
+	t.Parallel()
+	p := v1alpha1.PendingInput{ID: "a", Kind: v1alpha1.InputApproval, StepName: "run-s1", Action: &v1alpha1.PendingAction{
+		Tool: "bash", Arguments: "cut", ArgsDigest: calls.ArgsDigest("bash", `{"command":"ls"}`),
+	}}
+	r := newRig(t, p)
+	r.want(verb.ExitFailed, "approve run --yes --digest "+p.Action.ArgsDigest, "nothing was approved", "motorcortex-viewer")
+	if got := r.responses(); got != "" {
 		t.Errorf("sent is %q", got)
 	}
 }

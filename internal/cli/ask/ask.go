@@ -104,7 +104,7 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, e
 	case ch.number > 0:
 		s.PendingInput = fit[ch.number-1]
 	case len(fit) > 1:
-		s.PendingInput, err = c.chooseOne(fit)
+		s.PendingInput, err = c.chooseOne(ctx, fit)
 		return s, err
 	default:
 		s.PendingInput = fit[0]
@@ -117,7 +117,7 @@ func (s *subject) otherwise(open []*v1alpha1.PendingInput) string {
 	st := &s.run.Status
 	if len(open) > 0 {
 		p := open[0]
-		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.run, p, s.namespace))
+		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.run, p))
 	}
 	for _, p := range st.PendingInputs {
 		if r := pending.ResponseTo(s.run, p.ID); r != nil {
@@ -143,14 +143,14 @@ func said(r *v1alpha1.Response) string {
 }
 
 // chooseOne lists asks, and has a person at a terminal choose one.
-func (c Command) chooseOne(fit []*v1alpha1.PendingInput) (*v1alpha1.PendingInput, error) {
+func (c Command) chooseOne(ctx context.Context, fit []*v1alpha1.PendingInput) (*v1alpha1.PendingInput, error) {
 	for i, p := range fit {
 		fmt.Fprintf(c.Err, "%d  %s  %s  %s\n", i+1, p.ID, pending.Word(p.Kind), show.Line(p.Title, maxTitle))
 	}
 	if !c.Terminal {
 		return nil, verb.Misusedf("the run asks %d things: give --number or --id", len(fit))
 	}
-	line, err := c.read("Which? ")
+	line, err := c.read(ctx, "Which? ")
 	if err != nil {
 		return nil, err
 	}
@@ -161,19 +161,34 @@ func (c Command) chooseOne(fit []*v1alpha1.PendingInput) (*v1alpha1.PendingInput
 	return fit[n-1], nil
 }
 
-// read asks the person at the terminal for a line.
-func (c Command) read(prompt string) (string, error) {
+// read asks the person at the terminal for a line. It ends with the context: else nothing but a line would end it.
+func (c Command) read(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(c.Err, prompt)
 	in, ok := c.In.(*bufio.Reader)
 	if !ok {
 		return "", io.ErrUnexpectedEOF
 	}
-	line, err := in.ReadString('\n')
-	if err != nil && line == "" {
-		fmt.Fprintln(c.Err)
-		return "", fmt.Errorf("nothing was answered: %w", err)
+	type answer struct {
+		line string
+		err  error
 	}
-	return strings.TrimSpace(line), nil
+	answers := make(chan answer, 1)
+	// The program ends with this verb, and the goroutine with it.
+	go func() {
+		line, err := in.ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	select {
+	case a := <-answers:
+		if a.err != nil && a.line == "" {
+			fmt.Fprintln(c.Err)
+			return "", fmt.Errorf("nothing was answered: %w", a.err)
+		}
+		return strings.TrimSpace(a.line), nil
+	case <-ctx.Done():
+		fmt.Fprintln(c.Err)
+		return "", fmt.Errorf("nothing was answered: %w", context.Cause(ctx))
+	}
 }
 
 // print shows what is asked.
@@ -186,10 +201,12 @@ func (c Command) print(s *subject) {
 		return
 	}
 	for i, o := range s.Options {
-		fmt.Fprintf(c.Err, "  %d  %s\n", i+1, show.Line(o, 4*maxTitle))
+		fmt.Fprintf(c.Err, "  %d:\n", i+1)
+		show.Block(c.Err, "  | ", o)
 	}
 	if s.Default != "" {
-		fmt.Fprintf(c.Err, "  the model would choose: %s\n", show.Line(s.Default, 4*maxTitle))
+		fmt.Fprintln(c.Err, "  the model would choose:")
+		show.Block(c.Err, "  | ", s.Default)
 	}
 }
 

@@ -62,7 +62,7 @@ func (c Command) allow() *cobra.Command {
 			r.Decision, done = v1alpha1.DecisionAllowRun, fmt.Sprintf("may reach %s until it ends", s.Domain)
 		case !*once:
 			// Without a flag a person may not know that there are two answers.
-			if err := c.confirm(false, "Allow it once?", "say for how long: --once or --run"); err != nil {
+			if err := c.confirm(cmd.Context(), false, "Allow "+show.Line(string(s.Domain), 6*maxTitle)+" once?", "say for how long: --once or --run"); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ skip    go on without it`,
 		c.print(s)
 		word := verb.Arg(args, 1)
 		if word == "" && c.Terminal {
-			if word, err = c.read("retry, done or skip? "); err != nil {
+			if word, err = c.read(cmd.Context(), "retry, done or skip? "); err != nil {
 				return err
 			}
 		}

@@ -88,14 +88,14 @@ func role(kind v1alpha1.InputKind) string {
 }
 
 // confirm asks for a yes at the terminal, or for the flag that stands for it.
-func (c Command) confirm(yes bool, question, without string) error {
+func (c Command) confirm(ctx context.Context, yes bool, question, without string) error {
 	if yes {
 		return nil
 	}
 	if !c.Terminal {
 		return verb.Misused(errors.New(without))
 	}
-	line, err := c.read(question + " [y/N] ")
+	line, err := c.read(ctx, question+" [y/N] ")
 	if err != nil {
 		return err
 	}

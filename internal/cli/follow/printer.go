@@ -25,8 +25,6 @@ const (
 // Printer prints each thing once, however often it is shown the same objects.
 type Printer struct {
 	Out io.Writer
-	// Namespace is the one that the person works in.
-	Namespace string
 
 	run     *v1alpha1.MotorRun
 	printed map[string]bool
@@ -34,8 +32,8 @@ type Printer struct {
 }
 
 // NewPrinter is for one run.
-func NewPrinter(out io.Writer, namespace string, run *v1alpha1.MotorRun) *Printer {
-	return &Printer{Out: out, Namespace: namespace, run: run, printed: map[string]bool{}}
+func NewPrinter(out io.Writer, run *v1alpha1.MotorRun) *Printer {
+	return &Printer{Out: out, run: run, printed: map[string]bool{}}
 }
 
 // once reports whether a thing is new.
@@ -162,7 +160,7 @@ func (p *Printer) Run(run *v1alpha1.MotorRun) (ended bool) {
 				fmt.Fprintf(p.Out, "%14s%d  %s\n", "", i+1, show.Line(o, maxSaid))
 			}
 		}
-		for _, c := range pending.Commands(run, ask, p.Namespace) {
+		for _, c := range pending.Commands(run, ask) {
 			fmt.Fprintf(p.Out, "%14s%s\n", "", c)
 		}
 	}

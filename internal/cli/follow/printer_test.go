@@ -35,7 +35,7 @@ func turn(attempt, index int32, at time.Duration, content string, calls ...v1alp
 func TestPrinter(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	p := follow.NewPrinter(&b, "agents", aRun())
+	p := follow.NewPrinter(&b, aRun())
 	want := func(what, lines string) {
 		t.Helper()
 		if diff := cmp.Diff(lines, b.String()); diff != "" {
@@ -61,8 +61,8 @@ func TestPrinter(t *testing.T) {
 	want("a question", `[ 0:34]   ?  ACME has no price?, expires in 30m
               1  skip\u001b[8m it
               2  stop
-              kubectl motor answer portfolio "…"
-              kubectl motor answer portfolio --option 1…2
+              kubectl motor answer portfolio -n agents --id q "…"
+              kubectl motor answer portfolio -n agents --id q --option 1…2
 `)
 	first.Status.Results = append(first.Status.Results, v1alpha1.ToolResult{CallID: "c1", OK: true, DurationMilliseconds: 6000})
 	first.Status.Asks = []v1alpha1.StepAsk{{ID: "q", CallID: "c1", Kind: v1alpha1.InputQuestion, Outcome: v1alpha1.AskAnswered, By: "dana", CloseTime: after(40 * time.Second)}}
@@ -103,7 +103,7 @@ func TestPrinter(t *testing.T) {
 func TestPrinterOfAnAnsweredAsk(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	follow.NewPrinter(&b, "", aRun()).Run(aRun(v1alpha1.PendingInput{ID: "q", Answered: true, Question: "Which?"}))
+	follow.NewPrinter(&b, aRun()).Run(aRun(v1alpha1.PendingInput{ID: "q", Answered: true, Question: "Which?"}))
 	if b.Len() > 0 {
 		t.Errorf("printed %q", &b)
 	}

@@ -74,7 +74,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 	t.Parallel()
 	r := &reviews{allowed: map[string]bool{"respond motorruns ns": true, "approve motorruns other release": true}}
 	mine := &rights{client: r.client(t), inNamespace: map[right]bool{}}
-	found, hidden, err := collect(t.Context(), mine, someRuns(), "ns", false)
+	found, hidden, err := collect(t.Context(), mine, someRuns(), false)
 	var names []string
 	for _, e := range found {
 		names = append(names, e.Run)
@@ -86,7 +86,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 	if diff := cmp.Diff(want, r.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if all, hidden, err := collect(t.Context(), mine, someRuns(), "ns", true); err != nil || len(all) != 4 || hidden != 0 {
+	if all, hidden, err := collect(t.Context(), mine, someRuns(), true); err != nil || len(all) != 4 || hidden != 0 {
 		t.Errorf("all are %+v, %d hidden, %v", all, hidden, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 func TestRetriesNeedUpdateAlone(t *testing.T) {
 	t.Parallel()
 	r := &reviews{allowed: map[string]bool{"update motorruns ns": true}}
-	found, hidden, err := collect(t.Context(), &rights{client: r.client(t), inNamespace: map[right]bool{}}, someRuns(), "ns", false)
+	found, hidden, err := collect(t.Context(), &rights{client: r.client(t), inNamespace: map[right]bool{}}, someRuns(), false)
 	if err != nil || len(found) != 1 || found[0].Run != "never" || hidden != 3 {
 		t.Errorf("%+v, %d hidden, %v", found, hidden, err)
 	}
@@ -103,7 +103,7 @@ func TestRetriesNeedUpdateAlone(t *testing.T) {
 
 func entries(t *testing.T) []Entry {
 	t.Helper()
-	found, _, err := collect(t.Context(), &rights{client: (&reviews{}).client(t), inNamespace: map[right]bool{}}, someRuns(), "ns", true)
+	found, _, err := collect(t.Context(), &rights{client: (&reviews{}).client(t), inNamespace: map[right]bool{}}, someRuns(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +119,9 @@ func TestWrite(t *testing.T) {
 	}{
 		"everywhere": {output.ForPeople, true, `NAMESPACE   RUN         WAITS FOR   WHAT                         SINCE   EXPIRES   ANSWER WITH
 other       release     approval    bash: git push origin main   12s     12m       kubectl motor approve release -n other
-ns          agentmail   domain      api.example.org:443          12s     29m       kubectl motor allow agentmail
-ns          later       question    Which\u001b[31m of them?     12s     60m       kubectl motor answer later
-ns          never       retry       Attempt 1 failed: Stuck      12s               kubectl motor retry never
+ns          agentmail   domain      api.example.org:443          12s     29m       kubectl motor allow agentmail -n ns
+ns          later       question    Which\u001b[31m of them?     12s     60m       kubectl motor answer later -n ns
+ns          never       retry       Attempt 1 failed: Stuck      12s               kubectl motor retry never -n ns
 `},
 		"names": {output.Name, false, "motorrun.motorcortex.dev/release\nmotorrun.motorcortex.dev/agentmail\nmotorrun.motorcortex.dev/later\nmotorrun.motorcortex.dev/never\n"},
 	} {

@@ -19,6 +19,10 @@ import (
 
 // Run reads a run.
 func Run(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.MotorRun, error) {
+	for _, kind := range []string{"motorrun/", "motorruns/", "mrun/", "motorrun.motorcortex.dev/", "motorruns.motorcortex.dev/"} {
+		// As kubectl and this program print it.
+		name = strings.TrimPrefix(name, kind)
+	}
 	run := &v1alpha1.MotorRun{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, run)
 	if apierrors.IsNotFound(err) {

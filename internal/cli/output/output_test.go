@@ -38,6 +38,7 @@ func TestObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
+			var err error
 			if tt.list {
 				err = output.List(&b, tt.format, scheme, []*v1alpha1.MotorStep{step()})
 			} else {

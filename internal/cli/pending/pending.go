@@ -54,10 +54,10 @@ func Word(kind v1alpha1.InputKind) string {
 	return strings.ToLower(string(kind))
 }
 
-// Command returns the command that shows an ask at a terminal and reads the answer. The namespace is left out if it is the one that the person
-// works in. Nothing that a model wrote is in commands: people paste them into a shell.
-func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, namespace string) string {
-	return command(run, p, namespace, verbs[p.Kind], "")
+// Command returns the command that shows an ask at a terminal and reads the answer. It names the namespace: the default one may have a run of the same
+// name. Nothing that a model wrote is in commands: people paste them into a shell.
+func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
+	return command(run, p, verbs[p.Kind], len(Open(run)) > 1, "")
 }
 
 // verbs answer asks of a kind.
@@ -65,24 +65,22 @@ var verbs = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow", v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",
 }
 
-func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, namespace, verb, more string) string {
+func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id bool, more string) string {
 	if verb == "" {
 		return "" // A later operator asks what this plugin does not know.
 	}
-	s := "kubectl motor " + verb + " " + run.Name
-	if run.Namespace != namespace {
-		s += " -n " + run.Namespace
-	}
-	if len(Open(run)) > 1 {
+	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace
+	if id {
 		s += " --id " + p.ID
 	}
 	return s + more
 }
 
-// Commands returns commands that answer an ask without more questions, with Blank for words.
-func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, namespace string) []string {
+// Commands returns commands that answer an ask without more questions, with Blank for words. They name the ask: by the time that one is pasted the run may
+// ask for something else.
+func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) []string {
 	var all []string
-	add := func(verb, more string) { all = append(all, command(run, p, namespace, verb, more)) }
+	add := func(verb, more string) { all = append(all, command(run, p, verb, true, more)) }
 	switch p.Kind {
 	case v1alpha1.InputQuestion:
 		add("answer", ` "`+Blank+`"`)

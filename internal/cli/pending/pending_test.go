@@ -37,19 +37,19 @@ func TestCommands(t *testing.T) {
 		want       string
 		verb, word string
 	}{
-		v1alpha1.InputQuestion:       {`kubectl motor answer portfolio "…"`, "respond", "question"},
-		v1alpha1.InputApproval:       {`kubectl motor approve portfolio; kubectl motor deny portfolio --reason "…"`, "approve", "approval"},
-		v1alpha1.InputDomainRequest:  {`kubectl motor allow portfolio --once; kubectl motor allow portfolio --run; kubectl motor deny portfolio --reason "…"`, "approve", "domain"},
-		v1alpha1.InputOutcomeUnknown: {`kubectl motor settle portfolio retry; kubectl motor settle portfolio done; kubectl motor settle portfolio skip`, "respond", "unknown outcome"},
-		v1alpha1.InputRetry:          {`kubectl motor retry portfolio --guidance "…"; kubectl motor stop portfolio`, "respond", "retry"},
+		v1alpha1.InputQuestion:       {`kubectl motor answer portfolio -n agents --id x "…"`, "respond", "question"},
+		v1alpha1.InputApproval:       {`kubectl motor approve portfolio -n agents --id x; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "approval"},
+		v1alpha1.InputDomainRequest:  {`kubectl motor allow portfolio -n agents --id x --once; kubectl motor allow portfolio -n agents --id x --run; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "domain"},
+		v1alpha1.InputOutcomeUnknown: {`kubectl motor settle portfolio -n agents --id x retry; kubectl motor settle portfolio -n agents --id x done; kubectl motor settle portfolio -n agents --id x skip`, "respond", "unknown outcome"},
+		v1alpha1.InputRetry:          {`kubectl motor retry portfolio -n agents --id x --guidance "…"; kubectl motor stop portfolio -n agents --id x`, "respond", "retry"},
 		"Later":                      {"", "respond", "later"},
 	} {
 		p := v1alpha1.PendingInput{ID: "x", Kind: kind}
-		first, _, _ := strings.Cut(pending.Command(waits(p), &p, "agents"), " portfolio")
+		first, _, _ := strings.Cut(pending.Command(waits(p), &p), " --id")
 		if !strings.HasPrefix(tt.want, first) || (first == "") != (tt.want == "") {
 			t.Errorf("%s: the shortest is %q", kind, first)
 		}
-		if got := strings.Join(pending.Commands(waits(p), &p, "agents"), "; "); got != tt.want || pending.Verb(kind) != tt.verb || pending.Word(kind) != tt.word {
+		if got := strings.Join(pending.Commands(waits(p), &p), "; "); got != tt.want || pending.Verb(kind) != tt.verb || pending.Word(kind) != tt.word {
 			t.Errorf("%s: %s, %s, %s, want %+v", kind, got, pending.Verb(kind), pending.Word(kind), tt)
 		}
 	}
@@ -59,7 +59,7 @@ func TestCommands(t *testing.T) {
 func TestCommandsHaveNothingOfTheModel(t *testing.T) {
 	t.Parallel()
 	p := v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Options: []string{"$(rm -rf ~)", "b"}, Default: "$(rm -rf ~)"}
-	got := pending.Commands(waits(p, v1alpha1.PendingInput{ID: "q2"}), &p, "")
+	got := pending.Commands(waits(p, v1alpha1.PendingInput{ID: "q2"}), &p)
 	want := []string{`kubectl motor answer portfolio -n agents --id q1 "…"`, "kubectl motor answer portfolio -n agents --id q1 --option 1…2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -17,34 +17,45 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Call writes a tool call whole: texts of its arguments as they were written, each line marked, and the change of an edit as a diff.
+// Call writes a tool call whole: texts of its arguments as they were written, each row marked, and the change of an edit as a diff. No row begins with
+// a text of the model's: it could look like one of this program's.
 func Call(w io.Writer, tool, arguments string) {
 	fmt.Fprintf(w, "tool: %s\n", Line(tool, len(tool)*6))
 	object, ok := parse(tool, arguments)
 	if !ok {
 		// Readers would take it in more than one way: it is shown as it is.
-		Block(w, "  | ", arguments)
+		Block(w, mark, arguments)
 		return
 	}
 	if edit, ok := editOf(tool, object); ok {
 		fmt.Fprintf(w, "path: %s\n", calls.Visible(edit.Path))
-		Block(w, "  | ", udiff.Unified("before", "after", whole(edit.OldText), whole(edit.NewText)))
+		Block(w, mark, udiff.Unified("before", "after", edit.OldText, edit.NewText))
 		delete(object, "path")
 		delete(object, "oldText")
 		delete(object, "newText")
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		s, isText := object[name].(string)
-		switch {
-		case !isText:
-			fmt.Fprintf(w, "%s: %s\n", calls.Visible(name), calls.Visible(text.JSON(object[name])))
-		case strings.Contains(s, "\n"):
-			fmt.Fprintf(w, "%s:\n", calls.Visible(name))
-			Block(w, "  | ", s)
-		default:
-			fmt.Fprintf(w, "%s: %s\n", calls.Visible(name), Text(s))
+		if !isText {
+			s = text.JSON(object[name])
 		}
+		fmt.Fprintf(w, "argument %s%s:\n", calls.Visible(name), end(s))
+		Block(w, mark, s)
 	}
+}
+
+// mark is before each row of a text that is not this program's.
+const mark = "  | "
+
+// end says what cannot be seen of a text whose lines are printed.
+func end(s string) string {
+	switch {
+	case s == "":
+		return " (empty)"
+	case strings.HasSuffix(s, "\n"):
+		return " (ends with a line break)"
+	}
+	return ""
 }
 
 // Brief is a call in one line of at most size bytes: the argument that says most, or all of them.
@@ -92,13 +103,7 @@ func editOf(tool string, object map[string]any) (toolapi.EditArgs, bool) {
 			return edit, false
 		}
 	}
-	return edit, tool == toolapi.ToolEdit && edit.Path != ""
-}
-
-// whole ends a text with a line break: a diff would say twice that there is none, of a text that is the middle of a file.
-func whole(s string) string {
-	if s == "" || strings.HasSuffix(s, "\n") {
-		return s
-	}
-	return s + "\n"
+	// A diff cannot show that only the end of a line changes, which can bring the next line out of a comment.
+	differs := strings.TrimRight(edit.OldText, "\n") != strings.TrimRight(edit.NewText, "\n")
+	return edit, tool == toolapi.ToolEdit && edit.Path != "" && differs
 }

@@ -14,18 +14,27 @@ import (
 func TestCall(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ tool, arguments, want string }{
-		"a command":        {"bash", `{"command":"git push","timeoutSeconds":60}`, "tool: bash\ncommand: git push\ntimeoutSeconds: 60\n"},
-		"a program":        {"code", `{"language":"python","source":"a = 1\n\tprint(a)\n"}`, "tool: code\nlanguage: python\nsource:\n  | a = 1\n  | \tprint(a)\n"},
-		"a hidden command": {"bash", "{\"command\":\"ls\\u001b[8m; rm -rf x\\u202e\"}", "tool: bash\ncommand: ls\\u001b[8m; rm -rf x\\u202e\n"},
+		"a command":        {"bash", `{"command":"git push","timeoutSeconds":60}`, "tool: bash\nargument command:\n  | git push\nargument timeoutSeconds:\n  | 60\n"},
+		"a program":        {"code", `{"language":"python","source":"a = 1\n\tprint(a)\n"}`, "tool: code\nargument language:\n  | python\nargument source (ends with a line break):\n  | a = 1\n  | \tprint(a)\n"},
+		"a hidden command": {"bash", "{\"command\":\"ls\\u001b[8m; rm -rf x\\u202e\"}", "tool: bash\nargument command:\n  | ls\\u001b[8m; rm -rf x\\u202e\n"},
 		"a key twice":      {"bash", `{"command":"ls","command":"rm x"}`, "tool: bash\n  | {\"command\":\"ls\",\"command\":\"rm x\"}\n"},
 		"more behind":      {"bash", `{"command":"ls"} rm`, "tool: bash\n  | {\"command\":\"ls\"} rm\n"},
 		"no object":        {"bash", `null`, "tool: bash\n  | null\n"},
 		"no JSON":          {"bash", "rm\ncommand: ls", "tool: bash\n  | rm\n  | command: ls\n"},
 		"an edit": {
 			"edit", `{"path":"a.py","oldText":"x = 1\ny = 2","newText":"x = 1\ny = 3","replaceAll":true}`,
-			"tool: edit\npath: a.py\n  | --- before\n  | +++ after\n  | @@ -1,2 +1,2 @@\n  |  x = 1\n  | -y = 2\n  | +y = 3\nreplaceAll: true\n",
+			"tool: edit\npath: a.py\n  | --- before\n  | +++ after\n  | @@ -1,2 +1,2 @@\n  |  x = 1\n  | -y = 2\n  | \\ No newline at end of file\n  | +y = 3\n  | \\ No newline at end of file\nargument replaceAll:\n  | true\n",
 		},
-		"an edit of another form": {"edit", `{"Path":"b","path":"a","oldText":"x","newText":"y"}`, "tool: edit\nPath: b\nnewText: y\noldText: x\npath: a\n"},
+		"an edit that only ends a line": {
+			"edit", `{"path":"a","oldText":"# ","newText":"# \n"}`,
+			"tool: edit\nargument newText (ends with a line break):\n  | # \nargument oldText:\n  | # \nargument path:\n  | a\n",
+		},
+		"a carriage return":    {"bash", "{\"command\":\"cat <<E\\nE\\r\\nrm x\"}", "tool: bash\nargument command:\n  | cat <<E\n  | E\\u000d\n  | rm x\n"},
+		"a text like a digest": {"bash", `{"command":"ls","digest":"sha256:0"}`, "tool: bash\nargument command:\n  | ls\nargument digest:\n  | sha256:0\n"},
+		"a line beyond the screen": {
+			"bash", `{"command":"` + strings.Repeat("x", 150) + `"}`, "tool: bash\nargument command:\n  | " + strings.Repeat("x", 100) + "\n  | " + strings.Repeat("x", 50) + "\n",
+		},
+		"an edit of another form": {"edit", `{"Path":"b","path":"a","oldText":"x","newText":"y"}`, "tool: edit\nargument Path:\n  | b\nargument newText:\n  | y\nargument oldText:\n  | x\nargument path:\n  | a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -23,7 +24,6 @@ func Text(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.ToValidUTF8(s, "\uFFFD")) {
 		line, broken := strings.CutSuffix(line, "\n")
-		line = strings.TrimSuffix(line, "\r")
 		for i, part := range strings.Split(line, "\t") {
 			if i > 0 {
 				b.WriteByte('\t')
@@ -45,7 +45,29 @@ func Line(s string, size int) string {
 // Block writes a text with something before each line, by which a reader tells it from the words of this program.
 func Block(w io.Writer, before, s string) {
 	for line := range strings.Lines(Text(s)) {
-		fmt.Fprintf(w, "%s%s\n", before, strings.TrimSuffix(line, "\n"))
+		for row := range rows(strings.TrimSuffix(line, "\n")) {
+			fmt.Fprintf(w, "%s%s\n", before, row)
+		}
+	}
+}
+
+// Output is Block of what a program wrote. Its lines may end as those of Windows and of terminals do.
+func Output(w io.Writer, before, s string) { Block(w, before, strings.ReplaceAll(s, "\r\n", "\n")) }
+
+// rowWidth is how many characters of a line stand in one row. A terminal would begin the next row without the mark.
+const rowWidth = 100
+
+// rows cuts a line into rows. An empty line is one.
+func rows(line string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		characters := []rune(line)
+		for len(characters) > rowWidth {
+			if !yield(string(characters[:rowWidth])) {
+				return
+			}
+			characters = characters[rowWidth:]
+		}
+		yield(string(characters))
 	}
 }
 
@@ -91,4 +113,13 @@ func Expiry(now time.Time, t metav1.Time) string {
 	default:
 		return ", expires in " + left
 	}
+}
+
+// Size is how much a text has: a call whose beginning left the screen is longer than what a person sees.
+func Size(s string) string {
+	lines := strings.Count(s, "\\n") + strings.Count(s, "\n") + 1
+	if lines == 1 {
+		return fmt.Sprintf("one line, %d bytes", len(s))
+	}
+	return fmt.Sprintf("%d lines, %d bytes", lines, len(s))
 }

@@ -15,7 +15,7 @@ import (
 func TestText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"a\tb\r\nc\n": "a\tb\nc\n", "\x1b[31mred\x07": `\u001b[31mred\u0007`, "over\rwritten": `over\u000dwritten`, "a\u202eb": `a\u202eb`, "a\xffb": "a\uFFFDb",
+		"a\tb\r\nc\n": "a\tb\\u000d\nc\n", "\x1b[31mred\x07": `\u001b[31mred\u0007`, "over\rwritten": `over\u000dwritten`, "a\u202eb": `a\u202eb`, "a\xffb": "a\uFFFDb",
 		"no\u200bspace": `no\u200bspace`, "äöü 漢字": "äöü 漢字", "": "", "\n\n": "\n\n",
 	} {
 		if got := show.Text(in); got != want {

@@ -54,6 +54,10 @@ func readFiles(args []string) ([]v1alpha1.InputFile, error) {
 var errElsewhere = errors.New("put larger ones into ConfigMaps, which files[].configMapKeyRef of a run in YAML names")
 
 func readFile(name string) (string, error) {
+	// A pipe would be waited for, and no signal ends that.
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return "", errors.New("it is no file")
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err

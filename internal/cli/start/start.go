@@ -5,6 +5,7 @@ package start
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -70,10 +71,13 @@ when --timeout is over, 3 if it does not wait then, and 5 if the cluster cannot 
 func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Connect, run *v1alpha1.MotorRun) error {
 	c, namespace, err := connect()
 	if err != nil {
-		return err
+		return o.unknown(err)
 	}
 	run.Namespace = namespace
 	if err := c.Create(ctx, run); err != nil {
+		if answer := apierrors.APIStatus(nil); !errors.As(err, &answer) {
+			return o.unknown(fmt.Errorf("create the run: %w. It may have been created: \"kubectl motor list -n %s\"", err, namespace))
+		}
 		return refused(err, run)
 	}
 	fmt.Fprintf(s.Out, "motorrun/%s\n", run.Name)
@@ -81,7 +85,7 @@ func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Con
 		return nil
 	}
 	// The run is created: what goes wrong from here on says nothing about its outcome.
-	return verb.Unknown(follow.Run(ctx, c, follow.NewPrinter(s.Out, namespace, run), run, o.until))
+	return verb.Unknown(follow.Run(ctx, c, follow.NewPrinter(s.Out, run), run, o.until))
 }
 
 // refused says in words why a run was not created.
@@ -98,6 +102,14 @@ func refused(err error, run *v1alpha1.MotorRun) error {
 		return fmt.Errorf("%w. Have the role edit, or the ClusterRole motorcortex-editor, bound to you in the namespace %s", err, run.Namespace)
 	}
 	return fmt.Errorf("create the run: %w", err)
+}
+
+// unknown marks an error that is none of the run's, where the exit code is that of the run.
+func (o *options) unknown(err error) error {
+	if o.follow {
+		return verb.Unknown(err)
+	}
+	return err
 }
 
 // build makes the run of the flags.

@@ -28,14 +28,14 @@ func (c Command) get() *cobra.Command {
 		if format != output.ForPeople {
 			return output.Object(c.Out, format, s.client.Scheme(), s.MotorRun)
 		}
-		overview(c.Out, s.MotorRun, s.namespace, time.Now())
+		overview(c.Out, s.MotorRun, time.Now())
 		return nil
 	}
 	return cmd
 }
 
 // overview prints a run for people.
-func overview(w io.Writer, run *v1alpha1.MotorRun, namespace string, now time.Time) {
+func overview(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 	st := &run.Status
 	stands(w, run, now)
 	if run.Spec.Task != "" {
@@ -48,7 +48,7 @@ func overview(w io.Writer, run *v1alpha1.MotorRun, namespace string, now time.Ti
 	if st.Egress != nil && len(st.Egress.Domains) > 0 {
 		fmt.Fprintf(w, "Reaches: %s\n", join(st.Egress.Domains))
 	}
-	asks(w, run, namespace, now)
+	asks(w, run, now)
 	if r := st.Result; r != nil {
 		if r.Summary != "" {
 			fmt.Fprintln(w, "\nResult:")
@@ -84,17 +84,17 @@ func stands(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 }
 
 // asks prints what a run waits for, with the commands that answer it.
-func asks(w io.Writer, run *v1alpha1.MotorRun, namespace string, now time.Time) {
+func asks(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 	for _, p := range pending.Open(run) {
 		fmt.Fprintf(w, "\nAsks (%s)%s:\n", pending.Word(p.Kind), show.Expiry(now, p.ExpirationTime))
-		show.Block(w, "  ", p.Question)
+		show.Block(w, "  | ", p.Question)
 		if p.Kind == v1alpha1.InputQuestion {
 			for i, o := range p.Options {
 				fmt.Fprintf(w, "  %d  %s\n", i+1, show.Line(o, unlimited))
 			}
 		}
 		fmt.Fprintln(w, "Answer with:")
-		for _, command := range pending.Commands(run, p, namespace) {
+		for _, command := range pending.Commands(run, p) {
 			fmt.Fprintf(w, "  %s\n", command)
 		}
 	}

@@ -117,7 +117,7 @@ func printCall(w io.Writer, s *v1alpha1.MotorStep, call *v1alpha1.ToolCall) {
 		state += ", from the web: not to be trusted"
 	}
 	fmt.Fprintf(w, "%s, %s\n", state, milliseconds(r.DurationMilliseconds))
-	show.Block(w, "  > ", r.Output)
+	show.Output(w, "  > ", r.Output)
 	if r.OutputFile != "" {
 		fmt.Fprintf(w, "the whole output is in the workspace: %s\n", show.Line(r.OutputFile, unlimited))
 	}

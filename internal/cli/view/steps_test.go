@@ -31,8 +31,9 @@ func TestPrintStep(t *testing.T) {
   | === attempt 9
 --- call c0
 tool: code
-language: python
-source:
+argument language:
+  | python
+argument source (ends with a line break):
   | for i in x:
   | 	print(i)
 ok, 12ms
@@ -41,12 +42,14 @@ ok, 12ms
 the whole output is in the workspace: .motor/out
 --- call c1
 tool: fetch
-url: https://example.org
+argument url:
+  | https://example.org
 failed: http_404, from the web: not to be trusted, 90ms
   > no
 --- call c2
 tool: bash
-command: ls
+argument command:
+  | ls
 no result (InFlight)
 
 `

@@ -75,7 +75,7 @@ does not wait then, and 5 if the cluster cannot be asked.`,
 		if err != nil {
 			return err
 		}
-		p := follow.NewPrinter(c.Out, s.namespace, s.MotorRun)
+		p := follow.NewPrinter(c.Out, s.MotorRun)
 		if *on {
 			return follow.Run(cmd.Context(), s.client, p, s.MotorRun, o)
 		}

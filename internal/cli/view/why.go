@@ -33,24 +33,24 @@ func (c Command) why() *cobra.Command {
 		if err != nil {
 			fmt.Fprintf(c.Err, "note: its steps are left out: %v\n", err)
 		}
-		explain(c.Out, s.MotorRun, steps, s.namespace, time.Now())
+		explain(c.Out, s.MotorRun, steps, time.Now())
 		return nil
 	}
 	return cmd
 }
 
 // explain prints causes, not conditions.
-func explain(w io.Writer, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, namespace string, now time.Time) {
+func explain(w io.Writer, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, now time.Time) {
 	stands(w, run, now)
 	causes(w, run)
 	lastFailure(w, run)
 	if len(steps) > 0 {
 		fmt.Fprintln(w, "\nLast steps:")
-		p := follow.NewPrinter(w, namespace, run)
+		p := follow.NewPrinter(w, run)
 		p.Steps(steps[max(0, len(steps)-lastSteps):])
 	}
-	asks(w, run, namespace, now)
-	if next := whatNext(run, namespace); next != "" {
+	asks(w, run, now)
+	if next := whatNext(run); next != "" {
 		fmt.Fprintf(w, "\nNext: %s\n", next)
 	}
 }
@@ -131,11 +131,8 @@ func suggestion(f *v1alpha1.FailureSummary) string {
 }
 
 // whatNext is the command to go on with, "" if what is asked has it.
-func whatNext(run *v1alpha1.MotorRun, namespace string) string {
-	at := run.Name
-	if run.Namespace != namespace {
-		at += " -n " + run.Namespace
-	}
+func whatNext(run *v1alpha1.MotorRun) string {
+	at := run.Name + " -n " + run.Namespace
 	st := &run.Status
 	switch {
 	case len(pending.Open(run)) > 0:

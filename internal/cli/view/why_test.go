@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 		"not seen yet": {aRun(v1alpha1.MotorRunStatus{}), nil, `agents/build  Created, 58s old
   No manager has looked at it yet: "kubectl -n motorcortex-system get pods" shows whether one runs.
 
-Next: kubectl motor logs -f build
+Next: kubectl motor logs -f build -n agents
 `},
 		"blocked": {aRun(v1alpha1.MotorRunStatus{
 			Phase: v1alpha1.PhaseCreated, Reason: "ModelSecretNotFound", Message: "The Secret\x1b[2J is missing.", Conditions: []metav1.Condition{
@@ -52,7 +52,7 @@ Next: kubectl motor logs -f build
 Because:
   ImagePullBackOff: The image cannot be pulled.
 
-Next: kubectl motor logs -f build
+Next: kubectl motor logs -f build -n agents
 `},
 		"an attempt failed": {aRun(v1alpha1.MotorRunStatus{
 			Phase: v1alpha1.PhaseAwaitingInput, Reason: "AttemptFailed", Message: "Waiting.", Attempts: []v1alpha1.AttemptStatus{{
@@ -70,10 +70,10 @@ Attempt 1 failed: Stuck (ToolFailure)
   Suggested: try again, and say what to do differently.
 
 Asks (retry), expires in 29m:
-  Attempt 1 failed.
+  | Attempt 1 failed.
 Answer with:
-  kubectl motor retry build --guidance "…"
-  kubectl motor stop build
+  kubectl motor retry build -n agents --id retry-1 --guidance "…"
+  kubectl motor stop build -n agents --id retry-1
 `},
 		"failed": {aRun(v1alpha1.MotorRunStatus{
 			Phase: v1alpha1.PhaseFailed, Reason: "Timeout", Message: "Its time was over.", CompletionTime: &ended, Conditions: []metav1.Condition{
@@ -93,14 +93,14 @@ Because:
 Last steps:
 [ 0:08]   4  bash    make                                          exit_2  20ms
 
-Next: kubectl motor steps build shows everything it did. A run that has ended stays so: create another one
+Next: kubectl motor steps build -n agents shows everything it did. A run that has ended stays so: create another one
 `},
 		"succeeded": {aRun(v1alpha1.MotorRunStatus{
 			Phase: v1alpha1.PhaseCompleted, Reason: "Completed", CompletionTime: &ended, Conditions: []metav1.Condition{condition(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, "Completed", "")},
 			Result: &v1alpha1.RunResult{OK: true, Artifacts: []v1alpha1.Artifact{{Path: "a"}}},
 		}), nil, `agents/build  Completed, 58s old
 
-Next: kubectl motor artifacts build
+Next: kubectl motor artifacts build -n agents
 `},
 		"suspended": {aRun(v1alpha1.MotorRunStatus{Phase: v1alpha1.PhaseRunning, Reason: "Suspended", Conditions: []metav1.Condition{
 			condition(v1alpha1.ConditionSuspended, metav1.ConditionTrue, "Suspended", "dana suspended it."),
@@ -115,7 +115,7 @@ Next: kubectl motor resume build -n other
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
-			explain(&b, tt.run, tt.steps, "agents", now)
+			explain(&b, tt.run, tt.steps, now)
 			if diff := cmp.Diff(tt.want, b.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
