@@ -204,7 +204,7 @@ func (r *Reconciler) keep(ctx context.Context, s *look) error {
 	if unclosed != nil {
 		idle, replicas = unclosed, 0
 	}
-	want, err := r.build(ctx, s.pool)
+	cfg, err := pass.SandboxConfig(ctx, r.Client, r.Config.Sandbox, r.Config.WithoutNodes)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (r *Reconciler) keep(ctx context.Context, s *look) error {
 	}
 	halted, left := r.memory.halted(s.key(), r.own())
 	hidden, shown := r.memory.unseen(s.key(), s.has, r.own())
-	p := planFor(r.members(ctx, s, want, baseline), wish{
+	p := planFor(r.members(ctx, s, cfg, baseline), wish{
 		replicas: replicas, unseen: hidden, maxAge: time.Duration(s.pool.Spec.MaxAgeSeconds) * time.Second,
 		startTimeout: r.Config.StartTimeout, proveTimeout: r.Config.IsolationTimeout,
 		quiet: r.memory.quietFor(s.key(), r.own()), paused: halted != nil || baseline == "",
@@ -227,7 +227,7 @@ func (r *Reconciler) keep(ctx context.Context, s *look) error {
 	if halted == nil {
 		halted = p.failed
 	}
-	if refused, err := r.make(ctx, s, &p, want); err != nil {
+	if refused, err := r.make(ctx, s, &p, cfg); err != nil {
 		return err
 	} else if refused != nil {
 		halted = refused
@@ -360,21 +360,9 @@ func roomChanges() predicate.Predicate {
 	}
 }
 
-// build returns a sandbox as the pool makes it today.
-func (r *Reconciler) build(ctx context.Context, pool *v1alpha1.SandboxPool) (*corev1.Pod, error) {
-	cfg := r.Config.Sandbox
-	if !r.Config.WithoutNodes {
-		var nodes corev1.NodeList
-		if err := r.List(ctx, &nodes); err != nil {
-			return nil, fmt.Errorf("list nodes: %w", err)
-		}
-		cfg.UserNamespaces = sandbox.SupportsUserNamespaces(nodes.Items)
-	}
-	return sandbox.Pooled(pool, rand.String(suffixBytes), cfg), nil
-}
-
 // members returns the sandboxes of the pool as the pass sees them.
-func (r *Reconciler) members(ctx context.Context, s *look, want *corev1.Pod, baseline string) []member {
+func (r *Reconciler) members(ctx context.Context, s *look, cfg sandbox.Config, baseline string) []member {
+	want := sandbox.Pooled(s.pool, "", cfg)
 	var all []member
 	for _, pod := range s.pods {
 		all = append(all, member{
@@ -398,8 +386,9 @@ func (r *Reconciler) remove(ctx context.Context, pods []*corev1.Pod) error {
 }
 
 // make makes the sandboxes of the plan. It returns a failure if the API server refuses one.
-func (r *Reconciler) make(ctx context.Context, s *look, p *plan, want *corev1.Pod) (*failure, error) {
+func (r *Reconciler) make(ctx context.Context, s *look, p *plan, cfg sandbox.Config) (*failure, error) {
 	for range p.create {
+		want := sandbox.Pooled(s.pool, rand.String(suffixBytes), cfg)
 		pod := want.DeepCopy()
 		err := r.Create(ctx, pod)
 		switch {
@@ -418,9 +407,6 @@ func (r *Reconciler) make(ctx context.Context, s *look, p *plan, want *corev1.Po
 		// It may be gone before the cache shows it: then no watch wakes the pool.
 		s.wakeIn(unseen)
 		r.memory.note(s.key(), pod.UID, r.own().Add(unseen))
-		if want, err = r.build(ctx, s.pool); err != nil {
-			return nil, err
-		}
 	}
 	return nil, nil
 }

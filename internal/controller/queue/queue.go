@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -131,7 +132,7 @@ func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
-	runs, err := q.cached(ctx, run.Namespace)
+	runs, err := pass.RunsOf(ctx, q.Client, run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
@@ -144,7 +145,7 @@ func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time)
 	}
 	l := q.State.lock(run.Namespace, q.Own())
 	defer l.mu.Unlock()
-	if runs, err = q.cached(ctx, run.Namespace); err != nil {
+	if runs, err = pass.RunsOf(ctx, q.Client, run.Namespace); err != nil {
 		return runpolicy.Turn{}, err
 	}
 	if !l.confirm(runs, q.Own()) {
@@ -185,15 +186,6 @@ func (q *Queue) Settle(run *v1alpha1.MotorRun) {
 		a.open, a.at = false, q.Own()
 		l.admitted[run.UID] = a
 	}
-}
-
-// cached lists the runs of a namespace. They belong to the cache: the caller must not change them.
-func (q *Queue) cached(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
-	var runs v1alpha1.MotorRunList
-	if err := q.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return runs.Items, nil
 }
 
 // confirm forgets the admissions that the cache shows by now, or whose run it shows as ended. It reports whether the rest is to be believed.

@@ -85,7 +85,7 @@ func (r *Reconciler) indexed(ctx context.Context, namespace, field string, value
 		return nil, nil
 	}
 	if !r.indexes {
-		return r.runsOf(ctx, namespace)
+		return pass.RunsOf(ctx, r.Client, namespace)
 	}
 	var runs v1alpha1.MotorRunList
 	err := r.List(ctx, &runs, client.InNamespace(namespace), client.MatchingFields{field: values[0]}, client.UnsafeDisableDeepCopy)

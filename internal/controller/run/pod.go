@@ -112,15 +112,10 @@ func takePod(s *pass.Run, pod *corev1.Pod) {
 }
 
 func (r *Reconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
-	cfg := r.Config.Sandbox
-	if r.Config.WithoutNodes {
-		return sandbox.Pod(run, cfg), nil
+	cfg, err := pass.SandboxConfig(ctx, r.Client, r.Config.Sandbox, r.Config.WithoutNodes)
+	if err != nil {
+		return nil, err
 	}
-	var nodes corev1.NodeList
-	if err := r.List(ctx, &nodes); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	cfg.UserNamespaces = sandbox.SupportsUserNamespaces(nodes.Items)
 	return sandbox.Pod(run, cfg), nil
 }
 

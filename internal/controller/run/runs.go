@@ -4,7 +4,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -71,20 +70,13 @@ func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{runBeside(o, run)}
 }
 
-// runsOf lists the runs of a namespace. They belong to the cache: the caller must not change them.
-func (r *Reconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
-	var runs v1alpha1.MotorRunList
-	if err := r.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return runs.Items, nil
-}
-
 // chosen requests a pass over those runs of a namespace that choose selects from its MotorCortex.
 func (r *Reconciler) chosen(
 	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
 ) []reconcile.Request {
-	all := func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) { return r.runsOf(ctx, o.GetNamespace()) }
+	all := func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) {
+		return pass.RunsOf(ctx, r.Client, o.GetNamespace())
+	}
 	return r.chosenAmong(ctx, o, all, choose)
 }
 
