@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"maps"
 	"math"
 	"strconv"
 	"time"
@@ -63,7 +64,9 @@ func sameResources(have, want *corev1.PodSpec) bool {
 // Adopt makes a Pod of a pool that of the current attempt of a run. Its deadline begins now.
 func Adopt(pod *corev1.Pod, run *v1alpha1.MotorRun, now time.Time) {
 	pool := pod.Labels[v1alpha1.LabelPool]
-	pod.Labels = withTopology(pod.Labels, podLabels(run))
+	// The others stay: the cluster itself sets those that say where the node is.
+	delete(pod.Labels, v1alpha1.LabelPool)
+	maps.Copy(pod.Labels, podLabels(run))
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
@@ -76,16 +79,6 @@ func Adopt(pod *corev1.Pod, run *v1alpha1.MotorRun, now time.Time) {
 		age = max(0, now.Sub(pod.Status.StartTime.Time))
 	}
 	pod.Spec.ActiveDeadlineSeconds = new(min(math.MaxInt32, deadlineSeconds(run)+int64(age/time.Second)))
-}
-
-// withTopology returns the labels of a run's Pod, with those of the former ones that the cluster itself has set.
-func withTopology(former, labels map[string]string) map[string]string {
-	for k, v := range former {
-		if k != v1alpha1.LabelPool && k != v1alpha1.LabelComponent {
-			labels[k] = v
-		}
-	}
-	return labels
 }
 
 // PoolName returns the name of the pool that a Pod of a run comes from, "" if it was made for the run.
