@@ -68,9 +68,6 @@ type subject struct {
 	client client.Client
 	run    *v1alpha1.MotorRun
 	*v1alpha1.PendingInput
-
-	// namespace is the one that the person works in.
-	namespace string
 }
 
 // find reads the run and chooses the ask.
@@ -79,7 +76,7 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, e
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{client: cl, namespace: namespace}
+	s := &subject{client: cl}
 	if s.run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
 		return nil, err
 	}

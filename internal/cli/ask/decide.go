@@ -73,7 +73,7 @@ func (c Command) allow() *cobra.Command {
 
 func (c Command) settle() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "settle RUN [retry|done|skip]", Short: "Decide about a call whose end nobody saw.",
+		Use: "settle RUN [retry|done|skip]", Short: "Decide about a call whose end was not seen.",
 		Args: verb.Args("the name of the RUN", "DECISION?"),
 		Long: `Decide about a call that was started and whose end was not seen. Find out what it did, then:
 

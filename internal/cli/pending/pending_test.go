@@ -17,7 +17,7 @@ func waits(inputs ...v1alpha1.PendingInput) *v1alpha1.MotorRun {
 	return &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "portfolio", Namespace: "agents"}, Status: v1alpha1.MotorRunStatus{PendingInputs: inputs}}
 }
 
-// The operator takes a moment to mark an ask as answered. Nobody is to answer it again meanwhile.
+// The operator takes a moment to mark an ask as answered. It is not open meanwhile.
 func TestWhatIsAnsweredIsNotOpen(t *testing.T) {
 	t.Parallel()
 	run := waits(v1alpha1.PendingInput{ID: "a"}, v1alpha1.PendingInput{ID: "b", Answered: true}, v1alpha1.PendingInput{ID: "c"})

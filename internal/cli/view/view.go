@@ -34,9 +34,6 @@ func New(c Command) []*cobra.Command {
 type subject struct {
 	client client.WithWatch
 	*v1alpha1.MotorRun
-
-	// namespace is the one that the person works in.
-	namespace string
 }
 
 // ofRun completes a command that is about one run.
@@ -52,7 +49,7 @@ func (c Command) find(ctx context.Context, name string) (subject, error) {
 		return subject{}, err
 	}
 	run, err := lookup.Run(ctx, cl, namespace, name)
-	return subject{cl, run, namespace}, err
+	return subject{cl, run}, err
 }
 
 func (c Command) logs() *cobra.Command {
