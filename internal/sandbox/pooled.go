@@ -66,6 +66,9 @@ func Adopt(pod *corev1.Pod, run *v1alpha1.MotorRun, now time.Time) {
 	pool := pod.Labels[v1alpha1.LabelPool]
 	// The others stay: the cluster itself sets those that say where the node is.
 	delete(pod.Labels, v1alpha1.LabelPool)
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
 	maps.Copy(pod.Labels, podLabels(run))
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
 	if pod.Annotations == nil {

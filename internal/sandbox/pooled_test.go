@@ -172,6 +172,17 @@ func TestAnAdoptedPodKeepsTheLabelsOfTheCluster(t *testing.T) {
 	}
 }
 
+// All labels of a Pod can be gone since it was looked at. The API server refuses such a change, and the manager must live to read that.
+func TestAPodWithoutLabelsIsNoReasonToPanic(t *testing.T) {
+	t.Parallel()
+	pod := Pooled(testPool(), "x7k2q9", testConfig())
+	pod.Labels, pod.Annotations = nil, nil
+	Adopt(pod, testRun(), noon)
+	if pod.Labels[v1alpha1.LabelRun] != "count-words" || pod.Annotations[v1alpha1.AnnotationPool] != "" {
+		t.Errorf("labels %v, annotations %v", pod.Labels, pod.Annotations)
+	}
+}
+
 func TestNamesOfPooledPods(t *testing.T) {
 	t.Parallel()
 	// A SandboxPool has a name of at most 40 characters.
