@@ -60,6 +60,11 @@ func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	return command(run, p, verbs[p.Kind], len(Open(run)) > 1, "")
 }
 
+// Exact returns the command that answers one ask and no later one, "" for an ask of a kind that this version does not know.
+func Exact(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
+	return command(run, p, verbs[p.Kind], true, "")
+}
+
 // verbs answer asks of a kind.
 var verbs = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow", v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",

@@ -104,7 +104,7 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 		}
 	}
 	if is != nil {
-		list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonApprovalRequested, actionApprove, is.Question))
+		list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonApprovalRequested, actionApprove, questionOf(after, is)))
 	}
 	return list
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
@@ -145,11 +146,11 @@ func statusMessage(s *pass.Run) string {
 	if p := awaited(s); p != nil {
 		switch p.Kind {
 		case v1alpha1.InputRetry:
-			waitsFor = p.Question
+			waitsFor = questionOf(s.Run, p)
 		case v1alpha1.InputApproval:
-			waitsFor = "Waiting for approval: " + p.Question
+			waitsFor = "Waiting for approval: " + questionOf(s.Run, p)
 		default:
-			waitsFor = "Waiting for an answer: " + p.Question
+			waitsFor = "Waiting for an answer: " + questionOf(s.Run, p)
 		}
 	}
 	if s.Run.Spec.Suspend {
@@ -180,13 +181,13 @@ func statusMessage(s *pass.Run) string {
 // showAwaitingInput shows whether the run waits for a person, and for what. It runs after the steps that put an answer into effect.
 func showAwaitingInput(s *pass.Run) {
 	st := &s.Run.Status
-	pending := st.Pending()
-	if pending != nil {
-		pending.Answered = pending.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.Run, s.Progress, s.Bounds)
+	ask := st.Pending()
+	if ask != nil {
+		ask.Answered = ask.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.Run, s.Progress, s.Bounds)
 	}
 	switch {
-	case pending != nil && !runpolicy.Answered(s.Run, pending):
-		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, pending), pending.Question)
+	case ask != nil && !runpolicy.Answered(s.Run, ask):
+		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, ask), questionOf(s.Run, ask))
 	case hasExpired(s.Progress):
 		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
 	case len(s.Progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
@@ -194,6 +195,17 @@ func showAwaitingInput(s *pass.Run) {
 	default:
 		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
 	}
+}
+
+// questionOf returns the question of an ask and the command that answers it. An Event must hold both: a long question is cut, and status.pendingInputs
+// has it whole.
+func questionOf(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
+	const asking, by = "Waiting for an answer: ", " To answer: "
+	command := pending.Exact(run, p)
+	if command == "" {
+		return p.Question
+	}
+	return fit.CutEncoded(p.Question, pass.MaxNote-len(asking)-len(by)-len(command)) + by + command
 }
 
 // awaitingReason returns the reason of AwaitingInput while a person is asked.
