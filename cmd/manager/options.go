@@ -3,11 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/controller/archiver"
 	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 	"motorcortex.dev/motorcortex/internal/secret"
@@ -36,16 +40,18 @@ type options struct {
 	connectTimeout      time.Duration
 	maxConcurrent       int
 	maxLoops            int
-	egressService       string
-	egressTimeout       time.Duration
-	outside             string
-	forbiddenCIDRs      string
-	allowedModels       string
-	allowedSources      string
-	fluxHost            string
-	watchNamespaces     string
-	allowUnenforced     bool
-	ciliumPolicies      bool
+	// loopMemory is how many bytes the loops may have in memory together.
+	loopMemory      int64
+	egressService   string
+	egressTimeout   time.Duration
+	outside         string
+	forbiddenCIDRs  string
+	allowedModels   string
+	allowedSources  string
+	fluxHost        string
+	watchNamespaces string
+	allowUnenforced bool
+	ciliumPolicies  bool
 
 	// worker is the name of this process, not of this Pod: a restarted container must not mistake itself for the former one.
 	worker string
@@ -86,7 +92,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
 	fs.BoolVar(&o.ciliumPolicies, "cilium-fqdn-policies", false, "write a CiliumNetworkPolicy for each run with domains, as a second wall around the egress proxy; see config/cilium")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "the only namespaces whose runs are carried out, separated by commas; unset, all")
-	fs.IntVar(&o.maxLoops, "max-loops", 32, "runs that are carried on at the same time, those that wait for a person not counted; a quarter of them is for the first run of each namespace")
+	fs.IntVar(&o.maxLoops, "max-loops", 0, "runs that are carried on at the same time, those that wait for a person not counted; 0 for as many as GOMEMLIMIT and the processors are for; a quarter of them is for the first run of each namespace")
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
 }
 
@@ -117,6 +123,12 @@ func (o *options) complete() error {
 	if err := checkLoopback(o.profileAddress); err != nil {
 		return err
 	}
+	if o.maxLoops < 0 {
+		return fmt.Errorf("--max-loops is %d: it must be a number of runs, or 0 for as many as there is memory for", o.maxLoops)
+	}
+	// A negative limit changes nothing.
+	loops, bytes := engine.Slots(debug.SetMemoryLimit(-1), runtime.GOMAXPROCS(0))
+	o.maxLoops, o.loopMemory = cmp.Or(o.maxLoops, loops), bytes
 	var err error
 	if o.outsideAddresses, err = parseEach("isolation-outside", o.outside, netip.ParseAddrPort); err != nil {
 		return err

@@ -81,6 +81,23 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// Without a number the memory and the processors of the container decide how many loops run.
+func TestLoopsOfAReplica(t *testing.T) {
+	for number, tt := range map[string]struct{ least, most int }{"0": {8, 1 << 20}, "5": {5, 5}, "-1": {}} {
+		o := &options{}
+		fs := flag.NewFlagSet("manager", flag.ContinueOnError)
+		o.bind(fs)
+		o.sandboxImage, o.namespace = "i", "n"
+		if err := fs.Parse([]string{"--max-loops=" + number}); err != nil {
+			t.Fatal(err)
+		}
+		err := o.complete()
+		if (err != nil) != (tt.most == 0) || err == nil && (o.maxLoops < tt.least || o.maxLoops > tt.most || o.loopMemory <= 0) {
+			t.Errorf("--max-loops=%s: %d loops in %d bytes, %v", number, o.maxLoops, o.loopMemory, err)
+		}
+	}
+}
+
 func TestNameServers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

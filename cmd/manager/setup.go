@@ -112,7 +112,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		},
 		Config: engine.Config{
 			Worker: o.worker, Version: motorcortex.Version(), LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
-			MaxLoops: o.maxLoops, Fault: faultPoint(),
+			MaxLoops: o.maxLoops, LoopMemory: o.loopMemory, Fault: faultPoint(),
 			Sandbox: box.Config{
 				ClientCert: cert, Forbidden: forbidden, AllowUnenforced: o.allowUnenforced,
 				GrantNamespace: o.namespace, EgressKey: egress, EgressTimeout: o.egressTimeout,

@@ -53,6 +53,8 @@ type Config struct {
 	// MaxLoops is how many loops run at the same time; more wait for their turn. A quarter of them is for the first run of each namespace. 0 means
 	// no bound.
 	MaxLoops int
+	// LoopMemory is how many bytes loops may have in memory together. A quarter is for the first run of each namespace. 0 means no bound.
+	LoopMemory int64
 	// Fault is called at each FaultPoint. It is nil but in tests.
 	Fault attempt.Fault
 }
@@ -266,8 +268,11 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 			return ctrl.Result{}
 		}
 	}
-	looks := run.Status.Ending != nil
-	if !e.held() || e.isFull(run.Namespace, looks) {
+	looks, size := run.Status.Ending != nil, 0
+	if l := e.loops[key]; l != nil {
+		size = l.held
+	}
+	if !e.held() || e.isFull(run.Namespace, looks) || !looks && e.lacksMemory(run.Namespace, size) {
 		e.enqueue(run)
 		return ctrl.Result{}
 	}
@@ -279,7 +284,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	e.dequeue(key)
 	e.count(looks, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &worker{task: taskOf(run), cancel: cancel, running: true, looks: looks, memory: before}
+	l := &worker{task: taskOf(run), cancel: cancel, running: true, looks: looks, memory: before, since: e.Now(), held: size}
 	e.loops[key] = l
 	e.wg.Go(func() { e.drive(ctx, key, l, run) })
 	return ctrl.Result{}

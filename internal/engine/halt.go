@@ -87,7 +87,7 @@ func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) 
 		return 0, true
 	case wait > 0:
 		return wait, true
-	case !e.held(), e.noPlace(e.halting):
+	case !e.held(), e.noShort(e.halting):
 		return time.Second, true
 	}
 	h.running = true

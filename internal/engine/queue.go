@@ -27,14 +27,14 @@ func sameName(run *v1alpha1.MotorRun, key types.NamespacedName) bool {
 	return client.ObjectKeyFromObject(run) == key
 }
 
-// isFull reports whether all slots that the run may have are in use: those of loops, or those of last looks. Last looks have as many slots of their
-// own. Otherwise a run that has ended would lose its files while it waits for the loops of others.
+// isFull reports whether all slots that the run may have are in use: those of loops, or those of last looks. Last looks have slots of their own.
+// Otherwise a run that has ended would lose its files while it waits for the loops of others.
 //
 // A quarter of the loops is for the first run of each namespace. Loops last as long as their calls and models take, so without it a namespace that
 // came first, with many runs, would keep the first step of all others waiting.
 func (e *Engine) isFull(namespace string, looks bool) bool {
 	if looks {
-		return e.noPlace(e.looking)
+		return e.noShort(e.looking)
 	}
 	if e.loopsOf(namespace) > 0 {
 		return e.noPlace(e.running + e.reserved())
@@ -42,11 +42,17 @@ func (e *Engine) isFull(namespace string, looks bool) bool {
 	return e.noPlace(e.running)
 }
 
+// maxShort bounds what is over in less than a minute: last looks, and sandboxes that are halted or whose programs are ended.
+const maxShort = 32
+
 // reserved is how many loops are for the first run of each namespace.
 func (e *Engine) reserved() int { return e.Config.MaxLoops / 4 }
 
-// noPlace reports whether taken is the maximum number of slots, of either kind.
+// noPlace reports whether taken is the maximum number of loops.
 func (e *Engine) noPlace(taken int) bool { return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops }
+
+// noShort reports whether taken is the maximum number of slots for what is over soon.
+func (e *Engine) noShort(taken int) bool { return e.noPlace(taken) || taken >= maxShort }
 
 // count adds to the running loops, or to the last looks.
 func (e *Engine) count(looks bool, n int) {

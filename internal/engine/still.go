@@ -78,7 +78,7 @@ func (e *Engine) still(run *v1alpha1.MotorRun) (again time.Duration) {
 		return 0
 	case wait > 0:
 		return wait
-	case !e.held(), e.noPlace(e.stilling):
+	case !e.held(), e.noShort(e.stilling):
 		return time.Second
 	}
 	h.running = true

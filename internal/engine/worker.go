@@ -41,6 +41,10 @@ type worker struct {
 	waitingFor *attempt.Waiting
 	// closing is true if the attempt has ended and its files are being collected.
 	closing bool
+	// since is when the goroutine began.
+	since time.Time
+	// held is how many bytes the texts of its conversation had when it was last measured.
+	held int
 	// memory is the state that the earlier starts of the loop left.
 	memory attempt.Memory
 	// retryAt is when to try again after a failure.
@@ -167,6 +171,9 @@ func (e *Engine) note(l *worker, waitingFor *attempt.Waiting, err error, log *sl
 		log.Info("the run waits for its model", "reason", o.Reason, "after", o.RetryAfter)
 	case err == nil:
 		l.waitingFor, l.over = waitingFor, waitingFor == nil
+	case errors.Is(err, motorloop.ErrGivenBack):
+		l.retryAt = time.Time{}
+		log.Debug("the loop gave its slot back")
 	case errors.Is(err, motorloop.ErrStale):
 		log.Info("another worker carries the run on, or another attempt has begun")
 		l.over = true
@@ -192,6 +199,7 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 			defer e.mu.Unlock()
 			return live.Status.Execution.Worker == e.Config.Worker && l.carries(taskOf(live))
 		},
+		GivesBack: func(held int) bool { return e.givesBack(l, run.Namespace, held) },
 		Closing: func() {
 			e.mu.Lock()
 			defer e.mu.Unlock()

@@ -49,6 +49,9 @@ type Loop struct {
 	Ready func(context.Context) error
 	// Skills checks the skills that the attempt wrote before it may end well. If it is nil, they are not checked.
 	Skills SkillChecker
+	// GivesBack reports whether the loop must end so that another run gets its slot. It is asked before each request of a step but the first of Run,
+	// so each Run makes progress; held is how many bytes the texts of the turns have. Nil means never.
+	GivesBack func(held int) bool
 	// HintModel is asked once, with a short timeout, for a hint when the turns show that the attempt failed, unless it is the
 	// model that failed. If it is nil, no hint is requested.
 	HintModel chat.Model
@@ -62,7 +65,7 @@ type Loop struct {
 // not change them.
 //
 // An *outcome.Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
-// decided: a *chat.Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
+// decided: a *chat.Outage of the model, ErrStale, ErrGivenBack, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
 // and call Run again. That repeats no finished tool call. It costs at most one model call, or, if the attempt was over, one for the partial
 // result and one for the hint.
 //
@@ -114,8 +117,11 @@ type run struct {
 	policy      CallPolicy
 	search      Searcher
 	credentials CredentialStore
-	// skills may be nil.
-	skills SkillChecker
+	// skills and givesBack may be nil.
+	skills    SkillChecker
+	givesBack func(held int) bool
+	// held is the size of the first sized turns.
+	held, sized int
 	// servers is Loop.MCP; met is true if cfg and catalog have its servers.
 	servers func() []catalog.MCPServer
 	met     bool
@@ -134,7 +140,7 @@ type run struct {
 func (l *Loop) newRun(turns []*turn.Turn) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills,
+		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills, givesBack: l.GivesBack,
 		servers: l.MCP, askPeer: l.Peer, catalog: catalog.With(l.Config.MCPServers), gate: newGate(l.Ready),
 	}
 	if r.person == nil {
@@ -153,6 +159,7 @@ func (l *Loop) newRun(turns []*turn.Turn) *run {
 }
 
 func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
+	appended := false
 	for {
 		if err := ctx.Err(); err != nil {
 			return outcome.Outcome{}, err
@@ -172,6 +179,9 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 			}
 			return r.conclude(ctx, out)
 		}
+		if r.mustGiveBack(appended) {
+			return outcome.Outcome{}, ErrGivenBack
+		}
 		t, err := r.next(ctx)
 		if err != nil {
 			return outcome.Outcome{}, err
@@ -183,8 +193,20 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 		if err := r.journal.Append(ctx, t); err != nil {
 			return outcome.Outcome{}, err
 		}
-		r.turns = append(r.turns, t)
+		r.turns, appended = append(r.turns, t), true
 	}
+}
+
+// mustGiveBack reports whether the loop ends between two turns. All turns are settled, so each of them is measured once.
+func (r *run) mustGiveBack(appended bool) bool {
+	if r.givesBack == nil {
+		return false
+	}
+	for ; r.sized < len(r.turns); r.sized++ {
+		r.held += r.turns[r.sized].Size()
+	}
+	// A loop that only began would give its slot back for nothing: the next one reads the whole journal again.
+	return r.givesBack(r.held) && appended
 }
 
 // next makes the turn that follows: the model's next step, or the checks or a summary if they are due.

@@ -56,6 +56,28 @@ func TestCompletes(t *testing.T) {
 	}
 }
 
+// A loop that gives its slot back after each turn makes each call and each request once, and ends as one that keeps it.
+func TestALoopThatGivesItsSlotBackLosesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, config.Config{}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
+	var sizes []int
+	w.loop.GivesBack = func(held int) bool { sizes = append(sizes, held); return true }
+	for range 2 {
+		if _, err := w.run(t.Context(), nil); !errors.Is(err, ErrGivenBack) {
+			t.Fatalf("the loop ended with %v", err)
+		}
+	}
+	if out := mustRun(t, w, nil); out.Summary != "done" || w.model.calls != 3 || len(w.sandbox.executed) != 3 {
+		t.Errorf("%+v after %d requests and %d calls", out, w.model.calls, len(w.sandbox.executed))
+	}
+	// Each start is asked before its first request and after it, and is told the size of what it has.
+	first := w.journal.load()[0].Size()
+	second := first + w.journal.load()[1].Size()
+	if d := cmp.Diff([]int{0, first, first, second, second}, sizes); d != "" || first == 0 || second == first {
+		t.Error(d)
+	}
+}
+
 // Requests of a hostile or clumsy model, and the envelope of each refusal.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {

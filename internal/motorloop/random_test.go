@@ -35,7 +35,7 @@ func TestAnyInterleaving(t *testing.T) {
 	t.Logf("seen: %v", seen)
 	for _, want := range []string{
 		string(outcome.Completed), outcome.ReasonRepeatedToolFailure, outcome.ReasonStuck, outcome.ReasonEmptyAnswers, outcome.ReasonMaxIterations, outcome.ReasonSandboxLost,
-		"error", "cancel", "takeover", "stale", "summary", "partial again", "hint again",
+		"error", "cancel", "takeover", "stale", "given back", "summary", "partial again", "hint again",
 		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", toolapi.CodeRepeatedCall,
 		"request allowed", "request open", "request " + toolapi.CodeDomainDenied, "request " + toolapi.CodeDomainNotAllowed,
 		"request " + toolapi.CodeInvalidArguments, "request " + toolapi.CodeToolNotGranted, "request " + toolapi.CodeRepeatedCall, "waits for a domain",
@@ -187,6 +187,7 @@ func (p *play) claim() *world {
 		Policy:      &fakePolicy{journal: w.journal, fakePerson: w.person},
 		Credentials: &fakeStore{fault: noFault, saved: p.saved, ready: func() bool { return w.sandbox.ready }},
 		Ready:       func(context.Context) error { w.sandbox.ready = true; return nil },
+		GivesBack:   func(int) bool { return p.rng.IntN(10) == 0 },
 	}
 	return &w
 }
@@ -228,6 +229,8 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 		if !stale {
 			p.t.Fatalf("the newest loop is told: %v", err)
 		}
+	case errors.Is(err, ErrGivenBack):
+		p.seen["given back"]++
 	case errors.Is(err, errAPI) || errors.Is(err, context.Canceled):
 		p.person.maybeAnswer()
 		p.approvals.maybeDecide()

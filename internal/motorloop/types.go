@@ -26,6 +26,9 @@ type Journal interface {
 // ErrStale reports that another loop carries this run on, so this one must stop without any further effect.
 var ErrStale = errors.New("the run is carried on by another loop")
 
+// ErrGivenBack reports that the loop ended between two turns so that another run gets its slot.
+var ErrGivenBack = errors.New("the loop gave its slot back")
+
 // Tools runs tool calls in the sandbox.
 type Tools interface {
 	// Call runs the call, or returns its stored result if it ran before. A tool that fails is a Result; an error

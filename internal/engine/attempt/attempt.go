@@ -71,6 +71,8 @@ type Attempt struct {
 	Memory *Memory
 	// Carries reports whether the loop's task still matches the run in its current state.
 	Carries func(*v1alpha1.MotorRun) bool
+	// GivesBack reports whether the loop must end between two turns, and is told how many bytes it has in memory.
+	GivesBack func(held int) bool
 	// Closing is called when the attempt has ended and its files are being collected.
 	Closing func()
 	// awaySeconds is how long to wait for the model at most.
@@ -208,6 +210,7 @@ func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 		Credentials: store,
 		Ready:       sandbox.Ready,
 		Peer:        sandbox.Peer,
+		GivesBack:   a.GivesBack,
 		Now:         env.APINow,
 		Logger:      env.Log,
 	}

@@ -40,6 +40,10 @@ func (m *Memory) Note(err error) {
 		m.Panics = panics
 		return
 	}
+	if errors.Is(err, motorloop.ErrGivenBack) {
+		m.gotFurther()
+		return
+	}
 	m.Failures++
 	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
 		m.Panics++

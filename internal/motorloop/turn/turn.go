@@ -102,6 +102,23 @@ type Call struct {
 	Arguments string
 }
 
+// Size returns how many bytes the texts of the turn have: they are the bulk of what a loop has in memory.
+func (t *Turn) Size() int {
+	n := len(t.Content) + len(t.Value)
+	for _, c := range t.Calls {
+		n += len(c.Arguments)
+	}
+	for _, r := range t.Results {
+		if r != nil {
+			n += len(r.Output)
+		}
+	}
+	for _, note := range t.Notes {
+		n += len(note)
+	}
+	return n
+}
+
 // IsSummary reports whether the turn replaces others, and is none of the model's steps.
 func (t *Turn) IsSummary() bool { return t.Through > 0 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func TestCloneTurnSharesNothing(t *testing.T) {
@@ -21,5 +23,17 @@ func TestCloneTurnSharesNothing(t *testing.T) {
 	want := []Ask{{Execution: "a", Outcome: AskDenied}, {Execution: "b"}}
 	if d := cmp.Diff(want, clone.Asks, cmpopts.EquateEmpty()); d != "" || !slices.Equal(turn.Unknown, clone.Unknown) {
 		t.Error(d)
+	}
+}
+
+// Each text that a model, a tool or a person's answer put there counts.
+func TestSizeCountsEachText(t *testing.T) {
+	t.Parallel()
+	said := &Turn{
+		Content: "12", Value: "3", Notes: []string{"4", "56"}, Calls: []Call{{Arguments: "789"}, {Arguments: "0"}},
+		Results: []*toolapi.Result{{Output: "12345"}, nil},
+	}
+	if n := said.Size(); n != 15 {
+		t.Errorf("%d bytes", n)
 	}
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+func TestSlotsFollowMemoryAndProcessors(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		memory     int64
+		processors int
+		loops      int
+		bytes      int64
+	}{
+		"as it is installed": {400 << 20, 2, 266, 400 << 20 / 3},
+		"more memory":        {2 << 30, 4, 1365, 2 << 30 / 3},
+		"one processor":      {8 << 30, 1, 512, 8 << 30 / 3},
+		"hardly any memory":  {1, 2, 8, 4 << 20},
+		"no bound":           {math.MaxInt64, 2, 1024, math.MaxInt64 / 3},
+	} {
+		if loops, bytes := Slots(tt.memory, tt.processors); loops != tt.loops || bytes != tt.bytes {
+			t.Errorf("%s: %d loops in %d bytes", name, loops, bytes)
+		}
+	}
+}
+
+// sharing is an engine with loops that began at 1000 s, by "namespace/name", whose texts have those sizes, and runs that wait.
+func sharing(c Config, now int64, held map[string]int, waiting ...string) *Engine {
+	e := &Engine{Config: c, Now: func() time.Time { return time.Unix(now, 0) }, loops: map[types.NamespacedName]*worker{}}
+	for name, bytes := range held {
+		e.loops[types.NamespacedName{Namespace: name[:1], Name: name[2:]}] = &worker{running: true, since: time.Unix(1000, 0), held: bytes}
+		e.running++
+	}
+	for _, name := range waiting {
+		e.queue = append(e.queue, testRun(name[:1], name[2:]))
+	}
+	return e
+}
+
+// A loop ends between two turns for a run that waits, if it had its time and its namespace has no fewer loops.
+func TestALoopGivesItsSlotBack(t *testing.T) {
+	t.Parallel()
+	full := map[string]int{"a/1": 0, "a/2": 0, "a/3": 0, "b/1": 0}
+	for name, tt := range map[string]struct {
+		after   int64
+		held    map[string]int
+		waiting []string
+		a, b    bool
+	}{
+		"nothing waits":                     {after: 15, held: full},
+		"it only began":                     {after: 14, held: full, waiting: []string{"c/1"}},
+		"a run of a third namespace":        {after: 15, held: full, waiting: []string{"c/1"}, a: true, b: true},
+		"one of the namespace with fewer":   {after: 15, held: full, waiting: []string{"b/2"}, a: true, b: true},
+		"one of the namespace with most":    {after: 15, held: full, waiting: []string{"a/4"}, a: true},
+		"a slot is free for the run":        {after: 15, held: map[string]int{"a/1": 0, "a/2": 0}, waiting: []string{"b/1"}},
+		"no slot is free for a second loop": {after: 15, held: map[string]int{"a/1": 0, "a/2": 0, "b/1": 0}, waiting: []string{"b/2"}, a: true, b: true},
+	} {
+		e := sharing(Config{MaxLoops: 4}, 1000+tt.after, tt.held, tt.waiting...)
+		for namespace, want := range map[string]bool{"a": tt.a, "b": tt.b} {
+			l := e.loops[types.NamespacedName{Namespace: namespace, Name: "1"}]
+			if l == nil {
+				continue
+			}
+			if got := e.givesBack(l, namespace, 0); got != want {
+				t.Errorf("%s: a loop of %s gives its slot back: %t", name, namespace, got)
+			}
+		}
+	}
+	// A last look needs no slot of a loop.
+	e := sharing(Config{MaxLoops: 4}, 1015, full, "c/1")
+	e.queue[0].Status.Ending = &v1alpha1.RunEnding{}
+	if e.givesBack(e.loops[types.NamespacedName{Namespace: "a", Name: "1"}], "a", 0) {
+		t.Error("a loop gives its slot back for a last look")
+	}
+}
+
+// Conversations that grow take the memory of their own namespace.
+func TestTheHeaviestNamespaceGivesBack(t *testing.T) {
+	t.Parallel()
+	c := Config{MaxLoops: 100, LoopMemory: 16 * loopBytes}
+	for name, tt := range map[string]struct {
+		held map[string]int
+		a, b bool
+	}{
+		"small ones":    {map[string]int{"a/1": 0, "a/2": 0, "b/1": 0}, false, false},
+		"a large one":   {map[string]int{"a/1": 2 * loopBytes, "b/1": 0}, false, false},
+		"two large":     {map[string]int{"a/1": 2 * loopBytes, "a/2": 2 * loopBytes, "b/1": 0}, true, false},
+		"one beside it": {map[string]int{"a/1": loopBytes, "b/1": 4 * loopBytes}, false, true},
+		// There is nothing that could have its memory.
+		"one alone": {map[string]int{"a/1": 16 * loopBytes}, false, false},
+	} {
+		e := sharing(c, 1015, tt.held)
+		for namespace, want := range map[string]bool{"a": tt.a, "b": tt.b} {
+			if l := e.loops[types.NamespacedName{Namespace: namespace, Name: "1"}]; l != nil && e.givesBack(l, namespace, l.held) != want {
+				t.Errorf("%s: a loop of %s gives its slot back: %t", name, namespace, !want)
+			}
+		}
+	}
+}
+
+func TestALoopWaitsForMemory(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		running   map[string]int
+		namespace string
+		held      int
+		bound     int64
+		waits     bool
+	}{
+		"no bound":                        {map[string]int{"a/1": 99 * loopBytes}, "a", 0, 0, false},
+		"it fits":                         {map[string]int{"a/1": 0}, "a", 0, 4 * loopBytes, false},
+		"the rest is for others":          {map[string]int{"a/1": 0, "a/2": 0, "a/3": 0}, "a", 0, 4 * loopBytes, true},
+		"and they get it":                 {map[string]int{"a/1": 0, "a/2": 0, "a/3": 0}, "b", 0, 4 * loopBytes, false},
+		"none is left":                    {map[string]int{"a/1": loopBytes}, "b", 0, 5 * loopBytes, true},
+		"a conversation that was large":   {map[string]int{"a/1": 0}, "b", loopBytes, 20 * loopBytes, false},
+		"and does not fit":                {map[string]int{"a/1": 4 * loopBytes}, "b", loopBytes, 20 * loopBytes, true},
+		"one larger than the whole bound": {map[string]int{"a/1": 0}, "b", 99 * loopBytes, 20 * loopBytes, false},
+		"nothing else runs":               {nil, "b", 99 * loopBytes, loopBytes, false},
+	} {
+		e := sharing(Config{LoopMemory: tt.bound}, 1000, tt.running)
+		if got := e.lacksMemory(tt.namespace, tt.held); got != tt.waits {
+			t.Errorf("%s: it waits: %t", name, got)
+		}
+	}
+}
+
+// A run whose loop gave its slot back is at the end of the queue, goes on without a pause, and its size is known.
+func TestARunThatGaveItsSlotBackTakesTurns(t *testing.T) {
+	t.Parallel()
+	give := make(chan struct{})
+	e := testEngine(t, 2, io.Discard, func(ctx context.Context) error {
+		select {
+		case <-give:
+			return fmt.Errorf("after a turn: %w", motorloop.ErrGivenBack)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	runs := []*v1alpha1.MotorRun{testRun("a", "0"), testRun("a", "1"), testRun("a", "2")}
+	for _, run := range runs {
+		e.ensure(run)
+	}
+	loop := func(run *v1alpha1.MotorRun) worker {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if l := e.loops[client.ObjectKeyFromObject(run)]; l != nil {
+			return *l
+		}
+		return worker{}
+	}
+	e.mu.Lock()
+	e.loops[types.NamespacedName{Namespace: "a", Name: "0"}].held = 1000
+	e.loops[types.NamespacedName{Namespace: "a", Name: "1"}].held = 1000
+	e.mu.Unlock()
+	give <- struct{}{}
+	first := (<-e.ended).Object
+	if first.Name != "2" {
+		t.Fatalf("%s is looked at first", first.Name)
+	}
+	if e.ensure(first); !loop(first).running {
+		t.Fatal("the run that waited has no loop")
+	}
+	back := (<-e.ended).Object
+	if res := e.ensure(back); res.RequeueAfter != 0 || loop(back).running || loop(back).memory.Failures != 0 {
+		t.Errorf("%s: %+v after %v", back.Name, loop(back), res)
+	}
+	give <- struct{}{}
+	if next := (<-e.ended).Object; next.Name != back.Name {
+		t.Fatalf("%s is looked at, want %s", next.Name, back.Name)
+	}
+	if e.ensure(back); !loop(back).running || loop(back).held != 1000 {
+		t.Errorf("%s: %+v", back.Name, loop(back))
+	}
+}
