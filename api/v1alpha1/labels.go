@@ -24,6 +24,8 @@ const (
 	ComponentWorker = "worker"
 	// AnnotationVersion on the Lease of a replica of the manager is its version.
 	AnnotationVersion = "motorcortex.dev/version"
+	// AnnotationSlots on the Lease of a replica of the manager is how many runs it carries on at once, at least 1. Without it there is no bound.
+	AnnotationSlots = "motorcortex.dev/slots"
 	// ComponentTime is the value of LabelComponent on the Lease by which the leader shows that time is observed.
 	ComponentTime = "time"
 	// ComponentEgressGrant is the value of LabelComponent on the Secrets, in the operator's namespace, by which the egress

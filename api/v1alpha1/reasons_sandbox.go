@@ -27,6 +27,15 @@ const (
 	// of volumes.
 	ReasonUnschedulable = "Unschedulable"
 
+	// ReasonSlotsTaken is a reason of SandboxReady=False.
+	//
+	// Meaning: All slots for loops of the manager's replicas are taken, so no sandbox is made yet. The run waits as in a queue, and its
+	// time stands still. Slots go to the namespace that has the fewest, and there to the oldest run.
+	//
+	// Do: Wait: the run begins by itself, and the message says when. To begin sooner, add a replica of the manager, or give it more
+	// memory.
+	ReasonSlotsTaken = "SlotsTaken"
+
 	// ReasonWorkspacePending is a reason of SandboxReady=False.
 	//
 	// Meaning: The volume of sandbox.workspaceStorageClassName is not there yet, or a claim of its name is still being deleted.

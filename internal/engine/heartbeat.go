@@ -114,6 +114,7 @@ func (e *Engine) newLease() *lease {
 		name:     replica.LeaseName(e.Config.PodName),
 		worker:   e.Config.Worker,
 		version:  e.Config.Version,
+		slots:    e.Config.MaxLoops,
 		owner:    podOwner(e.Config.PodName, e.Config.PodUID),
 		duration: cmp.Or(e.Config.LeaseDuration, DefaultLeaseDuration),
 	}

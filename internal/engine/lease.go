@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -31,7 +32,9 @@ type lease struct {
 	name   string
 	worker string
 	// version of this replica, for people and for the leader.
-	version  string
+	version string
+	// slots is how many runs this replica carries on at once, 0 for no bound.
+	slots    int
 	owner    []metav1.OwnerReference
 	duration time.Duration
 
@@ -118,6 +121,11 @@ func (l *lease) fill(o *coordinationv1.Lease, now time.Time) *coordinationv1.Lea
 		metav1.SetMetaDataAnnotation(&o.ObjectMeta, v1alpha1.AnnotationVersion, l.version)
 	} else {
 		delete(o.Annotations, v1alpha1.AnnotationVersion)
+	}
+	if l.slots > 0 {
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, v1alpha1.AnnotationSlots, strconv.Itoa(l.slots))
+	} else {
+		delete(o.Annotations, v1alpha1.AnnotationSlots)
 	}
 	o.OwnerReferences = l.owner
 	if holder(o) != l.worker {

@@ -8,6 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 // For any result of the last requests, the runs of a replica that ends do not wait until its Lease has run out.
@@ -53,5 +58,18 @@ func TestTheLeaseIsGivenBack(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The leader gives out as many slots as the Lease says. A replica without a bound says nothing, also where an earlier process did.
+func TestTheLeaseSaysHowManySlotsThereAre(t *testing.T) {
+	t.Parallel()
+	for slots, want := range map[int]string{0: "", 266: "266"} {
+		l := &lease{worker: "manager-0-a", slots: slots}
+		o := &coordinationv1.Lease{}
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, v1alpha1.AnnotationSlots, "8")
+		if got := l.fill(o, time.Unix(1000, 0)).Annotations[v1alpha1.AnnotationSlots]; got != want {
+			t.Errorf("%d slots: the Lease says %q", slots, got)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Paused reports whether the time passes now that status.paused counts. While the run has an open question, or its model is unavailable, the
 // journal counts the time, suspended or not: the same time must not be credited to the run twice.
 func Paused(run *v1alpha1.MotorRun, p Progress) bool {
-	return notBegun(run) || awaitsRetry(run) || (run.Spec.Suspend || AwaitsTrial(&run.Status) || LacksRoom(run)) && p.Pending == nil && p.Outage == nil
+	return notBegun(run) || awaitsRetry(run) || (run.Spec.Suspend || AwaitsTrial(&run.Status) || LacksRoom(run) || LacksSlot(run)) && p.Pending == nil && p.Outage == nil
 }
 
 // LacksRoom reports whether no node or quota has room for the sandbox of a run. Such a run waits as in a queue. A Pod that is refused for another reason
@@ -25,6 +25,12 @@ func LacksRoom(run *v1alpha1.MotorRun) bool {
 	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSandboxReady)
 	return c != nil && c.Status == metav1.ConditionFalse && !hasFinished(run) &&
 		(c.Reason == v1alpha1.ReasonUnschedulable || c.Reason == v1alpha1.ReasonSandboxRefused && strings.Contains(c.Message, "exceeded quota"))
+}
+
+// LacksSlot reports whether no replica of the manager has a slot for the run. Such a run has no sandbox, and waits as in a queue.
+func LacksSlot(run *v1alpha1.MotorRun) bool {
+	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSandboxReady)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonSlotsTaken && !hasFinished(run)
 }
 
 // notBegun reports whether the run waits for its turn, or, as the copy of another one, for a person.
@@ -47,7 +53,7 @@ func awaitsRetry(run *v1alpha1.MotorRun) bool {
 // stopped reports whether the run's own time stands still now, so that it cannot be over. A run that a person resumed is stopped until its status
 // records the time of that.
 func stopped(run *v1alpha1.MotorRun) bool {
-	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run) || AwaitsTrial(&run.Status) || LacksRoom(run)
+	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run) || AwaitsTrial(&run.Status) || LacksRoom(run) || LacksSlot(run)
 }
 
 // CountPause updates the count of pauses to now. It rounds in favour of the run: times are written in whole seconds.

@@ -46,6 +46,9 @@ func TestPaused(t *testing.T) {
 		"no node has room": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnschedulable}}
 		}, true, true},
+		"no replica has a slot": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSlotsTaken}}
+		}, true, true},
 		"no quota has room": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{{
 				Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSandboxRefused, Message: "pods is forbidden: exceeded quota: pods",

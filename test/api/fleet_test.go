@@ -42,6 +42,15 @@ func (w workers) Live() []replica.Worker {
 	return live
 }
 
+// small is a fleet of one replica with so many slots.
+type small int
+
+func (s small) Live() []replica.Worker {
+	return []replica.Worker{{ID: "replica-1", Renewed: true, Slots: int(s)}}
+}
+
+func (small) Lost(string) bool { return false }
+
 // Lost says that they all gave their runs back.
 func (w workers) Lost(string) bool { return false }
 

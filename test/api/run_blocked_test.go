@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
@@ -203,6 +205,49 @@ func TestRunWaitsForRoom(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	r.once()
 	r.wantAttempts("First SandboxStartTimeout", "Infrastructure")
+}
+
+// A run that no replica has a slot for gets no sandbox, and its time stands still until another run ends.
+func TestRunWaitsForASlot(t *testing.T) {
+	r := newRig(t)
+	r.rec.Workers = small(1)
+	// The API server has the runs of other tests too.
+	r.rec.Client = interceptor.NewClient(manager, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			return c.List(ctx, list, append(opts, client.InNamespace(r.ns))...)
+		},
+	})
+	other := newRun(r.ns, named("other"))
+	must(t, admin.Create(r.ctx, other))
+	before := other.DeepCopy()
+	other.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: "other"}
+	other.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAccepted, LastTransitionTime: metav1.Now()}}
+	must(t, manager.Status().Patch(r.ctx, other, client.MergeFrom(before)))
+	res := r.step()
+	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "SandboxReady False SlotsTaken", "Stalled ")
+	if m := r.run().Status.Message; !strings.Contains(m, "replicas, 1, are taken by other runs. Of those that wait, the run is number 1.") || res.RequeueAfter == 0 {
+		t.Errorf("message %q, looked at again after %s", m, res.RequeueAfter)
+	}
+	if pod := r.pod(); pod != nil {
+		t.Fatalf("the run has the sandbox %s", pod.Name)
+	}
+	// The API server's clock, which dates the Pod, goes on as ever.
+	const waited = startTimeout / 2
+	r.now = r.now.Add(waited)
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SlotsTaken")
+	before = other.DeepCopy()
+	other.Status.Conditions = append(other.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCompleted, LastTransitionTime: metav1.Now(),
+	})
+	must(t, manager.Status().Patch(r.ctx, other, client.MergeFrom(before)))
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting")
+	if p := r.run().Status.Paused; p.StartTime != nil || p.DurationSeconds < int64(waited/time.Second) {
+		t.Errorf("of %s without a slot %+v is counted", waited, p)
+	}
+	r.ready()
+	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady")
 }
 
 func unschedulable(st *corev1.PodStatus) {

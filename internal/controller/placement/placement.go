@@ -29,12 +29,15 @@ type Placer struct {
 	TrialPause time.Duration
 	// State is the memory of this process about placements.
 	State *State
+	// Indexed is true if the cache has IndexSlots.
+	Indexed bool
 }
 
 // State is the memory of a process about placements. The zero value is that of a process which has just begun.
 type State struct {
 	placed placements
 	trials trials
+	given  given
 }
 
 func (p *Placer) pause() time.Duration { return cmp.Or(p.TrialPause, trialPause) }

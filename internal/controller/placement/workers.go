@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -114,6 +115,9 @@ func (w *LeaseWorkers) observe(o any) {
 	}
 	if lease.Spec.RenewTime != nil {
 		beat.Renewed = lease.Spec.RenewTime.Time
+	}
+	if slots, err := strconv.Atoi(lease.Annotations[v1alpha1.AnnotationSlots]); err == nil {
+		beat.Slots = slots
 	}
 	if lease.Spec.LeaseDurationSeconds != nil {
 		beat.Term = time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second

@@ -52,3 +52,23 @@ func TestVersionsOfReplicasAreTold(t *testing.T) {
 		t.Errorf("versions of %v are kept", w.versions)
 	}
 }
+
+// A replica says in its Lease how many slots it has. One that does not, or says nonsense, has no bound.
+func TestSlotsOfReplicasAreRead(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]int{"266": 266, "": 0, "many": 0, "-1": -1} {
+		now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+		w := NewLeaseWorkers(nil, "ns", func() time.Time { return now })
+		close(w.synced)
+		w.observe(&coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: "worker-a", Labels: map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentWorker},
+				Annotations: map[string]string{v1alpha1.AnnotationSlots: said},
+			},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: new("a-1"), RenewTime: new(metav1.NewMicroTime(now)), LeaseDurationSeconds: new(int32(10))},
+		})
+		if live := w.Live(); len(live) != 1 || live[0].Slots != want {
+			t.Errorf("%q: %+v", said, live)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/controller/placement"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -54,7 +55,7 @@ func endOf(run *v1alpha1.MotorRun) []string {
 
 // addIndexes adds the indexes to the cache.
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for field, of := range map[string]func(*v1alpha1.MotorRun) []string{indexNeeds: needsOf, indexEnd: endOf} {
+	for field, of := range map[string]func(*v1alpha1.MotorRun) []string{indexNeeds: needsOf, indexEnd: endOf, placement.IndexSlots: placement.SlotsOf} {
 		err := indexer.IndexField(ctx, &v1alpha1.MotorRun{}, field, func(o client.Object) []string {
 			run, ok := o.(*v1alpha1.MotorRun)
 			if !ok {

@@ -121,7 +121,7 @@ func (r *Reconciler) policies() *isolation.Policies {
 
 // placer returns the part that assigns runs to the replicas of the manager.
 func (r *Reconciler) placer() *placement.Placer {
-	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed}
+	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed, Indexed: r.indexes}
 }
 
 // SetupWithManager registers the reconciler.
@@ -155,6 +155,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.MotorStep{}, r.stepEvents()).
 		Owns(&corev1.Pod{}).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.placer().NextRuns), builder.WithPredicates(placement.LeavesSlot())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(pass.HasEnded())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.placer().BesideTrial), builder.WithPredicates(placement.ChangesTrial())).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),

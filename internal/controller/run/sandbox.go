@@ -29,6 +29,9 @@ func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 		return false, err
 	}
 	if s.Pod == nil && !standsStill(s.Run) {
+		if has, err := r.placer().GiveSlot(ctx, s); err != nil || !has {
+			return false, err
+		}
 		if err := r.createPod(ctx, s); err != nil {
 			return false, err
 		}

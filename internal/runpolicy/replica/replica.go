@@ -19,6 +19,19 @@ type Worker struct {
 	ID string
 	// Renewed is true if its Lease was seen to be renewed, so that it does not live by the benefit of the doubt alone.
 	Renewed bool
+	// Slots is how many runs it carries on at once, 0 if it does not say.
+	Slots int
+}
+
+// Slots returns how many runs the workers carry on at once together. It reports false if one of them does not say, or there are none.
+func Slots(workers []Worker) (total int, bounded bool) {
+	for _, w := range workers {
+		if w.Slots <= 0 {
+			return 0, false
+		}
+		total += w.Slots
+	}
+	return total, total > 0
 }
 
 // Lives reports whether the worker of that id is among them.
@@ -50,6 +63,8 @@ type Heartbeat struct {
 	Holder string
 	// Renewed is when it did so last, by its own clock. It is only compared with its former value.
 	Renewed time.Time
+	// Slots is how many runs it carries on at once, 0 if it does not say.
+	Slots int
 	// Term is how long it lives without renewing again.
 	Term time.Duration
 	// Taken is true if the holder took the Lease over from a process of the same Pod that had not released it.
@@ -83,7 +98,7 @@ func (h *Heartbeats) Observe(lease string, beat Heartbeat, now time.Time) {
 		beat.Term = defaultTerm
 	}
 	was, known := h.seen[lease]
-	if known && was.Holder == beat.Holder && was.Term == beat.Term && was.Renewed.Equal(beat.Renewed) {
+	if known && was.Holder == beat.Holder && was.Term == beat.Term && was.Slots == beat.Slots && was.Renewed.Equal(beat.Renewed) {
 		return
 	}
 	if h.seen == nil {
@@ -134,7 +149,7 @@ func (h *Heartbeats) Live(now time.Time) []Worker {
 	var workers []Worker
 	for _, s := range h.seen {
 		if s.lives(now) {
-			workers = append(workers, Worker{ID: s.Holder, Renewed: s.renewed})
+			workers = append(workers, Worker{ID: s.Holder, Renewed: s.renewed, Slots: s.Slots})
 		}
 	}
 	slices.SortFunc(workers, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })

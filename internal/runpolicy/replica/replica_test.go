@@ -176,3 +176,22 @@ func TestHeartbeats(t *testing.T) {
 		})
 	}
 }
+
+// One replica without a bound has room for any run.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		workers []Worker
+		total   int
+		bounded bool
+	}{
+		"none":          {nil, 0, false},
+		"two":           {[]Worker{{Slots: 2}, {Slots: 3}}, 5, true},
+		"one says none": {[]Worker{{Slots: 2}, {}}, 0, false},
+		"nonsense":      {[]Worker{{Slots: 2}, {Slots: -1}}, 0, false},
+	} {
+		if total, bounded := Slots(tt.workers); total != tt.total || bounded != tt.bounded {
+			t.Errorf("%s: %d, %t", name, total, bounded)
+		}
+	}
+}
