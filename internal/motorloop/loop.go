@@ -131,6 +131,9 @@ type run struct {
 	catalog *catalog.Catalog
 	gate    *gate
 	turns   []*turn.Turn
+	// verdicts and said follow turns.
+	verdicts verdict.Judge
+	said     conversation.Conversation
 	// unrecorded is true if the last turn has entries that the journal lacks.
 	unrecorded bool
 	// ahead are calls that are made before it is their turn, by their execution; see readAhead.
@@ -173,7 +176,7 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 				return outcome.Outcome{Kind: outcome.Awaiting, Waiting: waits}, nil
 			}
 		}
-		if out, over := verdict.Of(r.cfg, r.turns); over {
+		if out, over := r.verdicts.Of(r.cfg, r.turns); over {
 			if err := r.close(ctx, out); err != nil {
 				return outcome.Outcome{}, err
 			}
@@ -217,7 +220,7 @@ func (r *run) next(ctx context.Context) (*turn.Turn, error) {
 	if err := r.meet(ctx); err != nil {
 		return nil, err
 	}
-	if through := conversation.SummaryDue(r.cfg, r.turns); through > 0 {
+	if through := r.said.SummaryDue(r.cfg, r.turns); through > 0 {
 		return r.summarize(ctx, through)
 	}
 	return r.ask(ctx)

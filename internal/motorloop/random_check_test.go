@@ -92,7 +92,7 @@ func (p *play) checkRequest(before []*turn.Turn, step *turn.Turn) {
 	if step.IsSummary() {
 		req = conversation.SummaryRequest(cfg, before, step.Through)
 	}
-	if chat.RequestDigest(req) != step.RequestDigest || step.Through != conversation.SummaryDue(cfg, before) {
+	if chat.RequestDigest(req) != step.RequestDigest || step.Through != new(conversation.Conversation).SummaryDue(cfg, before) {
 		p.t.Fatalf("turn %d was asked for with another conversation than the journal gives", step.Index)
 	}
 }

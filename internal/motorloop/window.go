@@ -20,7 +20,7 @@ func (r *run) completeStep(ctx context.Context) (chat.Answer, chat.Request, time
 	var refused *chat.TooLong
 	asked := ""
 	for level := 0; ; level++ {
-		req := chat.Request{Messages: conversation.At(r.cfg, r.turns, level), Tools: r.cfg.Definitions(r.catalog)}
+		req := chat.Request{Messages: r.said.At(r.cfg, r.turns, level), Tools: r.cfg.Definitions(r.catalog)}
 		same := refused != nil && chat.RequestDigest(req) == asked
 		if level < conversation.MaxLevel && (!conversation.Fits(r.cfg, req) || same) {
 			continue

@@ -28,9 +28,6 @@ func maxSummaryOf(c config.Config) int {
 	return int(min(max(c.AnyWindow()/16*chat.BytesPerToken, minSummary), maxSummary))
 }
 
-// SummaryDue returns the index of the last turn that the next summary covers, 0 if none is due. See view.
-func SummaryDue(cfg config.Config, turns []*turn.Turn) int32 { return viewOf(cfg, turns).due }
-
 // lastSummary returns the latest summary in the conversation, nil if there is none.
 func lastSummary(turns []*turn.Turn) *turn.Turn {
 	for _, t := range slices.Backward(turns) {

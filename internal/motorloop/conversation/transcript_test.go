@@ -19,14 +19,14 @@ import (
 func TestTranscript(t *testing.T) {
 	cfg := config.Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 3}
 	turns := []*turn.Turn{{
-		Content: "looking",
+		Index: 1, Content: "looking",
 		Calls: []turn.Call{
 			{ID: "a1-s1-c0", ModelID: "x", Tool: "bash", Arguments: `{"command":"ls"}`},
 			{ID: "a1-s1-c1", ModelID: "y", Tool: "bash", Arguments: `{"command":`},
 			{ID: "a1-s1-c2", ModelID: "z", Tool: "bash"},
 		},
 		Results: []*toolapi.Result{{OK: true, Output: "a.txt"}, {ErrorCode: "invalid_arguments", Output: "no"}, nil},
-	}, {Model: "m", Usage: turn.Usage{PromptTokens: 90, CompletionTokens: 10}}}
+	}, {Index: 2, Model: "m", Usage: turn.Usage{PromptTokens: 90, CompletionTokens: 10}}}
 	b, err := json.MarshalIndent(Transcript(cfg, turns)[1:], "", "  ")
 	if err != nil {
 		t.Fatal(err)

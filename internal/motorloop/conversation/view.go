@@ -42,12 +42,17 @@ type view struct {
 	before, open []*turn.Turn
 	// cut has the texts that are shortened, with the remaining size of each in bytes.
 	cut    map[part]int
+	warner stuck.Warner
 	warned map[stuck.At]string
 	// left has the notes about the remaining limits, by the index of their turn.
 	left map[int32]string
-	// fixed is the size in bytes of the messages without any turn, sizes those of the open turns by index.
-	fixed int64
-	sizes map[int32]int64
+	// fixed is the size in bytes of the messages without any turn, summed that of the summary, sizes those of the open turns by index, and opened their
+	// sum.
+	fixed, summed, opened int64
+	sizes                 map[int32]int64
+	// said are the messages of the open turns, summaries those of the summary.
+	said      map[*turn.Turn][]chat.Message
+	summaries []chat.Message
 	// parts are those of a turn that can be cut to oldHead. They are computed once: a conversation of the largest texts would
 	// take seconds for each request otherwise.
 	parts map[int32][]cuttable
@@ -72,22 +77,44 @@ const (
 
 // viewOf walks the turns: a text that was cut after one of them stays cut until a summary covers it.
 func viewOf(cfg config.Config, turns []*turn.Turn) *view {
-	turns = verdict.Judged(turns)
-	v := &view{cfg: cfg, window: cfg.AnyWindow(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: stuck.Warnings(cfg.Tools, turns), left: map[int32]string{}}
-	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.Definitions(catalog.With(cfg.MCPServers)))
-	for _, t := range turns {
-		v.due = 0
-		if t.IsSummary() {
-			v.cover(t)
-			continue
-		}
-		asked := v.size()
-		v.open = append(v.open, t)
-		v.left[t.Index] = leftNote(cfg, t, int32(len(v.before)+len(v.open)))
-		v.sizes[t.Index] = chat.Size(v.turnMessages(t))
-		v.makeRoom(v.tokens(t, asked))
+	v := newView(cfg)
+	for _, t := range verdict.Judged(turns) {
+		v.add(t)
 	}
 	return v
+}
+
+// newView is the view of an attempt without a turn.
+func newView(cfg config.Config) *view {
+	v := &view{
+		cfg: cfg, window: cfg.AnyWindow(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, left: map[int32]string{},
+		warner: stuck.Warner{Tools: cfg.Tools}, warned: map[stuck.At]string{}, said: map[*turn.Turn][]chat.Message{},
+	}
+	v.fixed = chat.Size(v.fixedMessages()) + chat.SizeOfTools(cfg.Definitions(catalog.With(cfg.MCPServers)))
+	return v
+}
+
+// add adds the next turn.
+func (v *view) add(t *turn.Turn) {
+	v.due = 0
+	v.warner.Add(t, v.warned)
+	if t.IsSummary() {
+		v.cover(t)
+		return
+	}
+	asked := v.size()
+	v.open = append(v.open, t)
+	v.left[t.Index] = leftNote(v.cfg, t, int32(len(v.before)+len(v.open)))
+	v.write(t)
+	v.makeRoom(v.tokens(t, asked))
+}
+
+// write makes the messages of an open turn.
+func (v *view) write(t *turn.Turn) {
+	v.opened -= v.sizes[t.Index]
+	v.said[t] = v.turnMessages(t)
+	v.sizes[t.Index] = chat.Size(v.said[t])
+	v.opened += v.sizes[t.Index]
 }
 
 // cover replaces turns with a summary.
@@ -97,20 +124,17 @@ func (v *view) cover(s *turn.Turn) {
 	for n < len(v.open) && v.open[n].Index <= s.Through {
 		n++
 	}
+	for _, t := range v.open[:n] {
+		v.opened -= v.sizes[t.Index]
+		delete(v.said, t)
+	}
 	v.before, v.open = append(v.before, v.open[:n]...), v.open[n:]
+	v.summaries = v.summaryMessages()
+	v.summed = chat.Size(v.summaries)
 }
 
 // size is the size of the next request in bytes.
-func (v *view) size() int64 {
-	n := v.fixed
-	if v.summary != nil {
-		n += chat.Size(v.summaryMessages())
-	}
-	for _, t := range v.open {
-		n += v.sizes[t.Index]
-	}
-	return n
-}
+func (v *view) size() int64 { return v.fixed + v.summed + v.opened }
 
 // tokens estimates the size of the request that follows t: the endpoint's count for the request that t answers, plus the texts
 // since then. It ignores an implausible count: the endpoint may report nothing, or the request had to be made much shorter.
@@ -237,7 +261,7 @@ func (v *view) apply(parts []cuttable) {
 	}
 	for _, t := range v.open {
 		if changed[t.Index] {
-			v.sizes[t.Index] = chat.Size(v.turnMessages(t))
+			v.write(t)
 		}
 	}
 }
@@ -245,11 +269,9 @@ func (v *view) apply(parts []cuttable) {
 // messages returns the conversation as the model sees it.
 func (v *view) messages() []chat.Message {
 	msgs := v.fixedMessages()
-	if v.summary != nil {
-		msgs = append(msgs, v.summaryMessages()...)
-	}
+	msgs = append(msgs, v.summaries...)
 	for _, t := range v.open {
-		msgs = append(msgs, v.turnMessages(t)...)
+		msgs = append(msgs, v.said[t]...)
 	}
 	return msgs
 }

@@ -87,7 +87,7 @@ func TestConversationsOnlyGrow(t *testing.T) {
 				}
 			}
 			before = req
-			through := SummaryDue(cfg, turns)
+			through := viewOf(cfg, turns).due
 			if through > 0 {
 				whole := wholeSummaryRequest(cfg, turns, 0)
 				if a, b := promptBytes(req), promptBytes(whole); !strings.HasPrefix(b, a) && req.Messages[len(req.Messages)-1].Role != chat.RoleUser {

@@ -137,21 +137,26 @@ func notCarriedOut(s step) bool {
 	}, s.code)
 }
 
-// circleOf returns the circle of the calls of the turns.
-func circleOf(turns []*turn.Turn) *circle {
-	c := &circle{}
-	for i, t := range turns {
-		for n := range t.Calls {
-			c.next(t, i, n)
-		}
-	}
-	return c
+// Watch follows the turns of an attempt, so that a long one is not read again with each turn. The zero value has seen none. It is not safe for
+// concurrent use.
+type Watch struct {
+	seen   []*turn.Turn
+	circle circle
 }
 
-// GetsNowhere returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle.
-func GetsNowhere(turns []*turn.Turn) *outcome.Failure {
-	c := circleOf(turns)
-	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
+// GetsNowhere returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle. All turns must be settled.
+// The result follows from them alone: Watch only spares those that it has seen.
+func (w *Watch) GetsNowhere(turns []*turn.Turn) *outcome.Failure {
+	if !turn.Continues(w.seen, turns) {
+		*w = Watch{}
+	}
+	for i, t := range turns[len(w.seen):] {
+		for n := range t.Calls {
+			w.circle.next(t, len(w.seen)+i, n)
+		}
+	}
+	w.seen = append(w.seen, turns[len(w.seen):]...)
+	return cmp.Or(w.circle.repeatedToolFailure(turns), w.circle.stuck())
 }
 
 // stuck returns a failure if the attempt goes in a circle.
@@ -215,23 +220,28 @@ type At struct {
 	Call  int
 }
 
-// Warnings returns the notes for the model beside results before its attempt ends. They depend only on the turns up to their own,
-// so that a message never changes after it was sent.
-func Warnings(tools []string, turns []*turn.Turn) map[At]string {
-	found := map[At]string{}
-	c := &circle{}
-	for i, t := range turns {
-		if !t.Settled() {
-			break
-		}
-		for n := range t.Calls {
-			c.next(t, i, n)
-			if warning := c.warning(tools, n == len(t.Calls)-1); warning != "" && c.atNewest(i, n) {
-				found[At{t.Index, n}] = warning
-			}
+// Warner finds the notes for the model beside results before its attempt ends. They depend only on the turns up to their own, so that a message never
+// changes after it was sent.
+type Warner struct {
+	// Tools are the granted tools.
+	Tools  []string
+	circle circle
+	turns  int
+	over   bool
+}
+
+// Add adds the next turn of the attempt, and puts its warnings into found. There are none from a turn on that is not settled.
+func (w *Warner) Add(t *turn.Turn, found map[At]string) {
+	if w.over = w.over || !t.Settled(); w.over {
+		return
+	}
+	for n := range t.Calls {
+		w.circle.next(t, w.turns, n)
+		if warning := w.circle.warning(w.Tools, n == len(t.Calls)-1); warning != "" && w.circle.atNewest(w.turns, n) {
+			found[At{t.Index, n}] = warning
 		}
 	}
-	return found
+	w.turns++
 }
 
 // atNewest reports whether the call is the newest that counts, and none that a former one of its turn stands for.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -107,7 +109,7 @@ var stuckCases = map[string]struct {
 
 // over returns why an attempt with the turns is over, nil if it goes on.
 func over(turns []*turn.Turn) *outcome.Failure {
-	return cmp.Or(GetsNowhere(turns), StaysIdle(turns))
+	return cmp.Or(new(Watch).GetsNowhere(turns), StaysIdle(turns))
 }
 
 func TestStuck(t *testing.T) {
@@ -137,7 +139,7 @@ func TestTheModelIsWarned(t *testing.T) {
 		turns := played(tc.turns...)
 		tools := []string{toolapi.ToolBash}
 		last := len(turns) - 1
-		warned, before := Warnings(tools, turns), Warnings(tools, turns[:last])
+		warned, before := warnings(tools, turns), warnings(tools, turns[:last])
 		if (tc.reason != "") && len(before) == 0 {
 			t.Errorf("%s: it is over without a warning", name)
 		}
@@ -165,7 +167,7 @@ func TestWarnings(t *testing.T) {
 		"not carried out":  {[]string{badArguments, badArguments + " y>!unknown_tool"}, map[At]string{{2, 1}: "[warning: calls of your last 2 answers could not be carried out. If that happens once more, the attempt ends. Compare"}},
 		"status 1 of many": {[]string{"a>!exit_1", "b>!exit_1", "c>!exit_1"}, nil},
 	} {
-		got := Warnings([]string{toolapi.ToolBash}, played(tc.turns...))
+		got := warnings([]string{toolapi.ToolBash}, played(tc.turns...))
 		for at, text := range tc.want {
 			if !strings.HasPrefix(got[at], text) {
 				t.Errorf("%s: at %+v is %q", name, at, got[at])
@@ -184,7 +186,7 @@ func TestFileNamesAreNoDifference(t *testing.T) {
 		file := toolapi.OutputPath(turn.CallID(1, int32(i+1), 0))
 		step.Results[0] = &toolapi.Result{OK: true, Output: "line\n[9 bytes are left out: " + file + " has them]", OutputFile: file}
 	}
-	if f := circleOf(turns).stuck(); f == nil || f.Reason != outcome.ReasonStuck {
+	if f := watched(turns).circle.stuck(); f == nil || f.Reason != outcome.ReasonStuck {
 		t.Errorf("got %v", f)
 	}
 }
@@ -212,7 +214,37 @@ func TestStuckMessages(t *testing.T) {
 	for _, step := range turns {
 		step.Calls[0].Arguments, step.Results[0].Output = fmt.Sprintf(`{"command":%q}`, long), long
 	}
-	if f := circleOf(turns).stuck(); f == nil || len(f.Message) > 600 {
+	if f := watched(turns).circle.stuck(); f == nil || len(f.Message) > 600 {
 		t.Errorf("got %+v", f)
+	}
+}
+
+func watched(turns []*turn.Turn) *Watch {
+	w := &Watch{}
+	w.GetsNowhere(turns)
+	return w
+}
+
+func warnings(tools []string, turns []*turn.Turn) map[At]string {
+	found := map[At]string{}
+	w := Warner{Tools: tools}
+	for _, t := range turns {
+		w.Add(t, found)
+	}
+	return found
+}
+
+// A watch that saw the turns one by one, and others before, finds the same as one that sees them all at once.
+func TestAWatchFollows(t *testing.T) {
+	t.Parallel()
+	used := &Watch{}
+	for name, tc := range stuckCases {
+		turns := played(tc.turns...)
+		for n := range turns {
+			got, want := used.GetsNowhere(turns[:n+1]), new(Watch).GetsNowhere(turns[:n+1])
+			if d := gocmp.Diff(want, got); d != "" {
+				t.Errorf("%s, turn %d: %s", name, n+1, d)
+			}
+		}
 	}
 }

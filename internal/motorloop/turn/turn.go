@@ -102,6 +102,11 @@ type Call struct {
 	Arguments string
 }
 
+// Continues reports whether turns are those that were seen, in the same order, and perhaps more.
+func Continues(seen, turns []*Turn) bool {
+	return len(seen) <= len(turns) && slices.Equal(seen, turns[:len(seen)])
+}
+
 // Size returns how many bytes the texts of the turn have: they are the bulk of what a loop has in memory.
 func (t *Turn) Size() int {
 	n := len(t.Content) + len(t.Value)

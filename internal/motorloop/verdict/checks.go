@@ -106,28 +106,46 @@ func Judged(turns []*turn.Turn) []*turn.Turn {
 	if !slices.ContainsFunc(turns, func(t *turn.Turn) bool { return t.Checks }) {
 		return turns
 	}
-	var list []*turn.Turn
-	for _, t := range turns {
-		if !t.Checks {
-			list = append(list, t)
-			continue
+	return new(Judging).Of(turns)
+}
+
+// Judging is Judged turn by turn: each turn of its result is the same pointer as before until it changes. The zero value has seen none. It is not safe
+// for concurrent use.
+type Judging struct {
+	// seen are the turns from which list was made. A turn that checks is not among them before it is settled.
+	seen, list []*turn.Turn
+}
+
+// Of returns the turns as Judged does. The caller must not change them.
+func (j *Judging) Of(turns []*turn.Turn) []*turn.Turn {
+	if !turn.Continues(j.seen, turns) {
+		*j = Judging{}
+	}
+	for _, t := range turns[len(j.seen):] {
+		open := t.Checks && !t.Settled()
+		if open && t == turns[len(turns)-1] {
+			break
 		}
-		n := len(list) - 1
-		if n < 0 || !t.Settled() {
-			continue
-		}
-		if i := acceptedCall(list[n]); i >= 0 {
-			list[n] = turn.Clone(list[n])
-			list[n].Results[i] = judgement(t)
+		j.seen = append(j.seen, t)
+		n := len(j.list) - 1
+		switch {
+		case open:
+		case !t.Checks:
+			j.list = append(j.list, t)
+		case n >= 0 && acceptedCall(j.list[n]) >= 0:
+			// The readers of the former list have the former turn.
+			judged := turn.Clone(j.list[n])
+			judged.Results[acceptedCall(judged)] = judgement(t)
 			// The notes of the turn that checks are shown with the turn that the model sees.
-			list[n].Notes = slices.Concat(list[n].Notes, t.Notes)
+			judged.Notes = slices.Concat(judged.Notes, t.Notes)
+			j.list = append(slices.Clone(j.list[:n]), judged)
 		}
 	}
-	return list
+	return j.list
 }
 
 // acceptanceFailed finds that the model repeatedly claimed a success that does not hold, or that a check may not be made.
-func acceptanceFailed(_ config.Config, turns []*turn.Turn) *outcome.Failure {
+func acceptanceFailed(turns []*turn.Turn) *outcome.Failure {
 	f := &outcome.Failure{Category: outcome.Incomplete, Reason: outcome.ReasonAcceptanceFailed, Retryable: true}
 	for _, t := range turns {
 		if !t.Checks || !t.Settled() {

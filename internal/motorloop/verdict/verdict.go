@@ -5,6 +5,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -15,42 +16,40 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
+// Judge decides turn by turn whether an attempt is over. The zero value has seen none. It is not safe for concurrent use.
+type Judge struct {
+	judging Judging
+	watch   stuck.Watch
+}
+
 // Of reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
 // settled: a loop that resumes after a restart reaches the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
-func Of(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
+func (j *Judge) Of(cfg config.Config, turns []*turn.Turn) (outcome.Outcome, bool) {
 	if ChecksDue(cfg, turns) {
 		return outcome.Outcome{}, false
 	}
 	if n := len(turns); n > 0 && turns[n-1].Closes {
 		return outcome.Outcome{Kind: outcome.Completed, Summary: turns[n-1].Content, Value: turns[n-1].Value}, true
 	}
-	if list := Judged(turns); len(list) > 0 {
+	list := j.judging.Of(turns)
+	if len(list) > 0 {
 		if args := accepted(list[len(list)-1]); args != nil {
 			return finished(cfg, args), true
 		}
 	}
-	for _, check := range []func(config.Config, []*turn.Turn) *outcome.Failure{
-		acceptanceFailed, getsNowhere, staysIdle, maxTokens, maxIterations,
-	} {
-		if f := check(cfg, turns); f != nil {
-			return outcome.Outcome{Kind: outcome.Failed, Failure: f}, true
-		}
+	answers := iterations(list)
+	f := cmp.Or(acceptanceFailed(turns), j.watch.GetsNowhere(list), stuck.StaysIdle(answers), maxTokens(cfg, turns), maxIterations(cfg, len(answers)))
+	if f != nil {
+		return outcome.Outcome{Kind: outcome.Failed, Failure: f}, true
 	}
 	return outcome.Outcome{}, false
 }
 
-func getsNowhere(_ config.Config, turns []*turn.Turn) *outcome.Failure {
-	return stuck.GetsNowhere(Judged(turns))
-}
-
-func staysIdle(_ config.Config, turns []*turn.Turn) *outcome.Failure {
-	return stuck.StaysIdle(Iterations(turns))
-}
-
 // Iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
-func Iterations(turns []*turn.Turn) []*turn.Turn {
-	turns = Judged(turns)
+func Iterations(turns []*turn.Turn) []*turn.Turn { return iterations(Judged(turns)) }
+
+func iterations(turns []*turn.Turn) []*turn.Turn {
 	if n := len(turns); n > 1 && turns[n-1].Closes && accepted(turns[n-2]) != nil {
 		turns = turns[:n-1]
 	}
@@ -90,8 +89,7 @@ func outOfTokens(what string) *outcome.Failure {
 	}
 }
 
-func maxIterations(cfg config.Config, turns []*turn.Turn) *outcome.Failure {
-	taken := len(Iterations(turns))
+func maxIterations(cfg config.Config, taken int) *outcome.Failure {
 	if taken < int(cfg.MaxIterations) {
 		return nil
 	}

@@ -47,7 +47,7 @@ func TestVerdict(t *testing.T) {
 			if tc.cfg.MaxIterations == 0 {
 				tc.cfg.MaxIterations = 20
 			}
-			out, over := Of(tc.cfg, tc.turns)
+			out, over := new(Judge).Of(tc.cfg, tc.turns)
 			got := ""
 			switch {
 			case out.Kind == outcome.Completed:
