@@ -141,8 +141,15 @@ func (l *Log) Attempt() int32 { return l.attempt }
 // Steps returns the steps of the attempt so far, oldest first.
 func (l *Log) Steps() []v1alpha1.MotorStep { return l.steps }
 
-// AllSteps returns the steps of the run so far, those of the attempts before this one first, without outages of the model.
-func (l *Log) AllSteps() []v1alpha1.MotorStep { return slices.Concat(l.before, l.steps) }
+// AllSteps returns the steps of the run so far, those of the attempts before this one first, without outages of the model. The caller must not change
+// them.
+func (l *Log) AllSteps() []v1alpha1.MotorStep {
+	if len(l.before) == 0 {
+		// Each call of a tool asks for them. A copy of a thousand steps has a megabyte.
+		return l.steps
+	}
+	return slices.Concat(l.before, l.steps)
+}
 
 // Everything returns AllSteps with the outages, each before the step that waited for the model.
 func (l *Log) Everything() []v1alpha1.MotorStep {
