@@ -100,6 +100,9 @@ func WaitsForPlace(run *v1alpha1.MotorRun) bool {
 	return queued(run) || unseen(run)
 }
 
+// WaitsInQueue reports whether the run has found everything that it needs and waits for a slot.
+func WaitsInQueue(run *v1alpha1.MotorRun) bool { return WaitsForPlace(run) && queued(run) }
+
 // IsCopy reports whether the run was created as a copy of another one, and no person has released it.
 func IsCopy(run *v1alpha1.MotorRun) bool { return run.Spec.Origin == v1alpha1.OriginCopied }
 

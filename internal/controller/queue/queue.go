@@ -121,13 +121,8 @@ func (s *State) forgetIdle(now time.Time) {
 	}
 }
 
-// Take decides about a run that asks for a slot. A run that waits is decided from the cache, because the end of the run that it waits for wakes it. A run
-// that is admitted holds its slot for all later decisions of this process, whether or not its status is written yet. One that is rejected is rejected for
-// runs that the API server itself has: the cache may show one that has ended.
-func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time) (runpolicy.Turn, error) {
-	if !runpolicy.HasModel(run) {
-		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
-	}
+// Look returns the turn of a run as the cache shows it, and takes no slot. It reads nothing past the cache, so that runs that wait cost no request.
+func (q *Queue) Look(ctx context.Context, run *v1alpha1.MotorRun, now time.Time) (runpolicy.Turn, error) {
 	c, err := cortex.Get(ctx, q.Client, run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
@@ -136,16 +131,28 @@ func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
-	since := q.State.Since(now)
-	if turn := runpolicy.TakeTurn(run, c.Spec.Concurrency, runs, since, now); turn.Verdict == runpolicy.Wait {
-		return turn, nil
+	return runpolicy.TakeTurn(run, c.Spec.Concurrency, runs, q.State.Since(now), now), nil
+}
+
+// Take decides about a run that asks for a slot. A run that waits is decided from the cache, because the end of the run that it waits for wakes it. A run
+// that is admitted holds its slot for all later decisions of this process, whether or not its status is written yet. One that is rejected is rejected for
+// runs that the API server itself has: the cache may show one that has ended.
+func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time) (runpolicy.Turn, error) {
+	if !runpolicy.HasModel(run) {
+		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
 	}
-	if c, err = cortex.Get(ctx, q.Live, run.Namespace); err != nil || c.Spec.Concurrency == nil {
+	if turn, err := q.Look(ctx, run, now); err != nil || turn.Verdict == runpolicy.Wait {
+		return turn, err
+	}
+	since := q.State.Since(now)
+	c, err := cortex.Get(ctx, q.Live, run.Namespace)
+	if err != nil || c.Spec.Concurrency == nil {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, err
 	}
 	l := q.State.lock(run.Namespace, q.Own())
 	defer l.mu.Unlock()
-	if runs, err = pass.RunsOf(ctx, q.Client, run.Namespace); err != nil {
+	runs, err := pass.RunsOf(ctx, q.Client, run.Namespace)
+	if err != nil {
 		return runpolicy.Turn{}, err
 	}
 	if !l.confirm(runs, q.Own()) {

@@ -251,3 +251,28 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 		l.mu.Unlock()
 	}
 }
+
+// A look takes no slot, and reads nothing past the cache however often it is made.
+func TestALookTakesNoSlot(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, v1alpha1.Concurrency{MaxActive: 1}, aRun("a", false), aRun("b", false))
+	look := func(name string) runpolicy.Verdict {
+		t.Helper()
+		turn, err := p.queue.Look(t.Context(), aRun(name, false), noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn.Verdict
+	}
+	for range 3 {
+		if got := look("a"); got != runpolicy.Admit {
+			t.Fatalf("a run whose turn it is: %v", got)
+		}
+	}
+	if got := p.lists.Load(); got != 0 {
+		t.Errorf("%d lists past the cache", got)
+	}
+	if got := p.take(aRun("b", false), noon.Add(time.Minute)); got != runpolicy.Admit {
+		t.Errorf("the slot that was only looked at: %v", got)
+	}
+}

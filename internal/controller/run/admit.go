@@ -20,6 +20,20 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
+// queue leaves a run that waits for its turn as it is until the cache shows its turn. It comes before the steps that check what the run needs: those read
+// past the cache, and are taken when the run joins the queue and again when it has its turn, however long it waits between.
+func (r *Reconciler) queue(ctx context.Context, s *pass.Run) (bool, error) {
+	if !runpolicy.WaitsInQueue(s.Run) {
+		return true, nil
+	}
+	turn, err := r.turns().Look(ctx, s.Run, s.Now)
+	if err != nil || turn.Verdict != runpolicy.Wait {
+		return err == nil, err
+	}
+	awaitTurn(s, turn)
+	return false, nil
+}
+
 // admit assigns one of the namespace's slots to the run, and so accepts it. The run holds its slot until it ends.
 func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
@@ -31,9 +45,7 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	}
 	switch turn.Verdict {
 	case runpolicy.Wait:
-		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonQueued, waitMessage(s.Run, turn), false)
-		// The end of a holder wakes the run. This is for the case that the run which was woken instead does not take the slot.
-		s.Wake(s.Now.Add(s.Pause()))
+		awaitTurn(s, turn)
 		return false, nil
 	case runpolicy.Reject:
 		e := busy(s.Run, turn)
@@ -44,6 +56,13 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	}
 	s.Set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "The run can be carried out.")
 	return true, nil
+}
+
+// awaitTurn has the run wait in the queue.
+func awaitTurn(s *pass.Run, turn runpolicy.Turn) {
+	s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonQueued, waitMessage(s.Run, turn), false)
+	// The end of a holder wakes the run. This is for the case that the run which was woken instead does not take the slot.
+	s.Wake(s.Now.Add(s.Pause()))
 }
 
 // turns returns the part that decides whose turn it is.

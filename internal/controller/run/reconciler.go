@@ -212,7 +212,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → limits → egress → accept → admit → baseline → route → withdraw → sandbox → grant
+//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → limits → queue → egress → accept → admit → baseline → route → withdraw → sandbox → grant
 //
 // A run that got through is then placed on a replica. So is one that ends: the replica that had it may be gone, and its sandbox gets a last look.
 func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
@@ -226,6 +226,7 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"leftover", r.leftover},
 		{"skill", r.skill},
 		{"limits", r.limits},
+		{"queue", r.queue},
 		{"egress", r.grants().Check},
 		{"accept", r.accept},
 		{"admit", r.admit},
