@@ -230,7 +230,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	case st.Egress != nil && st.Egress.Attempt != runpolicy.CurrentAttempt(run).Index:
 		// The proxy still knows the token of the attempt before.
 		return false
-	case runpolicy.GrantPending(run):
+	case runpolicy.GrantPending(run), runpolicy.AnswerUnseen(run):
 		return false
 	}
 	return true

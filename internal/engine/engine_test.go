@@ -97,6 +97,29 @@ func TestAResumedRunWaitsForItsStatus(t *testing.T) {
 	}
 }
 
+// A run with a way out has none that is good while it waits, so it goes on when its controller has seen the answer. Any other run goes on at once.
+func TestAnAnsweredRunWaitsForItsWayOut(t *testing.T) {
+	t.Parallel()
+	e := &Engine{Config: Config{Worker: "w"}, Now: time.Now}
+	for name, tt := range map[string]struct {
+		egress *v1alpha1.EgressStatus
+		seen   bool
+		want   bool
+	}{
+		"nothing to reach":         {nil, false, true},
+		"a way out, answer unseen": {&v1alpha1.EgressStatus{Attempt: 1}, false, false},
+		"a way out, answer seen":   {&v1alpha1.EgressStatus{Attempt: 1}, true, true},
+	} {
+		run := ready()
+		run.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "this one"}}
+		run.Status.Egress = tt.egress
+		run.Status.PendingInputs = []v1alpha1.PendingInput{{ID: "q", Kind: v1alpha1.InputQuestion, Answered: tt.seen}}
+		if got := e.shouldRun(run); got != tt.want {
+			t.Errorf("%s: the loop runs: %t", name, got)
+		}
+	}
+}
+
 // A run that may have ended its workers begins no loop except in its trial, not even for the last look at its sandbox.
 func TestAHeldRunBeginsNoLoop(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@
 package runpolicy
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,61 @@ func notAccepted(run *v1alpha1.MotorRun, reason string) bool {
 func awaitsRetry(run *v1alpha1.MotorRun) bool {
 	p := run.Status.Pending()
 	return p != nil && p.Kind == v1alpha1.InputRetry
+}
+
+const (
+	// longestCall is longer than any call of a tool can take.
+	longestCall = 10 * time.Minute
+	// wakesBefore is how long before a run goes on by itself it must have again what it needs for that.
+	wakesBefore = time.Minute
+)
+
+// Rests reports whether nothing in the sandbox of a run can need the way out or a credential before a person acts: no call is being made, no program is in
+// the background, and no MCP server runs. If the answer changes by itself, it does so at the instant that is returned, which is zero otherwise.
+// run.Status.PendingInputs must be up to date, and o are the times in which a manager led.
+func Rests(run *v1alpha1.MotorRun, p Progress, o observed.Time, now time.Time) (rests bool, until time.Time) {
+	q := run.Status.Pending()
+	switch {
+	case !HasModel(run), p.InBackground, run.Status.Ending != nil:
+		return false, time.Time{}
+	case run.Spec.Suspend:
+		c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSuspended)
+		if c == nil || c.Status != metav1.ConditionTrue {
+			return false, time.Time{}
+		}
+		if ended := c.LastTransitionTime.Add(longestCall); p.Running != nil && now.Before(ended) {
+			// A call that was under way goes on.
+			return false, ended
+		}
+		return true, time.Time{}
+	case q == nil || Answered(run, q):
+		return false, time.Time{}
+	case q.Kind == v1alpha1.InputRetry:
+		return true, time.Time{}
+	}
+	if slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool { return len(s.Command) > 0 }) {
+		// Their programs run between calls, until the run has waited for as long as it may take itself.
+		asked := q.AskTime.Time
+		ended := o.Extend(asked, asked.Add(time.Duration(run.Spec.Limits.ActiveDeadlineSeconds)*time.Second))
+		if now.Before(ended) {
+			return false, ended
+		}
+	}
+	if q.OnTimeout == "" || q.OnTimeout == v1alpha1.OnTimeoutFail {
+		return true, time.Time{}
+	}
+	goesOn := q.ExpirationTime.Add(-wakesBefore)
+	if !now.Before(goesOn) {
+		return false, time.Time{}
+	}
+	return true, goesOn
+}
+
+// AnswerUnseen reports whether a person has answered a run with a way out, and its controller has not seen that yet. While the run waited, its grant may
+// have ended and its credentials may have been replaced: the loop must not go on before they are up to date.
+func AnswerUnseen(run *v1alpha1.MotorRun) bool {
+	q := run.Status.Pending()
+	return q != nil && !q.Answered && run.Status.Egress != nil && Answered(run, q)
 }
 
 // stopped reports whether the run's own time stands still now, so that it cannot be over. A run that a person resumed is stopped until its status

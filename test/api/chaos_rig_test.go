@@ -50,6 +50,8 @@ type chaosRig struct {
 	readsClock bool
 	// hostIPs are further addresses of the sandbox's node.
 	hostIPs []string
+	// requests counts those of the manager, if it is set.
+	requests *traffic
 }
 
 // effects is how many effects the run of a chaosRig has, each in a turn of its own.
@@ -106,6 +108,9 @@ func (r *chaosRig) startManager(ns string) {
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: []string{"system:authenticated"}}
 	cfg.QPS, cfg.Burst = -1, -1
 	cfg.Wrap(r.faults.Wrap)
+	if r.requests != nil {
+		cfg.Wrap(r.requests.Wrap)
+	}
 	log, now := slog.New(slog.DiscardHandler), r.now
 	if r.readsClock {
 		clock := timekeeper.NewClock(r.now, log)

@@ -90,6 +90,7 @@ func TestEngineShowsNoSecret(t *testing.T) {
 	})
 	asked := r.pending()
 	respond(r.ctx, t, r.run, asked.ID, "yes, "+value)
+	r.inEffect()
 	steps := r.steps(journalEnded)
 	stop()
 

@@ -5,6 +5,7 @@ package grant
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -45,11 +47,16 @@ type State struct {
 // neither domains nor credentials has no grant.
 //
 //	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
+//	                      ▲                └──► expires while the run rests
+//	                      └── written again before the run goes on ◄──┘
 func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
 	if !needsGrant(s) {
 		showNone(s)
 		_, err := g.withdraw(ctx, s)
 		return true, err
+	}
+	if g.rests(s) {
+		return true, nil
 	}
 	ips := addresses(s.Pod)
 	if len(ips) == 0 {
@@ -82,6 +89,16 @@ func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
 }
 
 const awaitingMessage = "The sandbox has no address yet that the egress proxy could know it by."
+
+// rests reports whether the run needs no grant now and keeps the one that its status shows, which ends by itself. Runs that wait for people would
+// otherwise have their grants renewed and their Secrets read for as long as they wait, however many they are. An answer triggers the pass that makes
+// the grant good again, and the engine waits for the status of that pass.
+func (g *Granter) rests(s *pass.Run) bool {
+	rests, until := runpolicy.Rests(s.Run, s.Progress, s.Observed, s.Now)
+	s.Wake(until)
+	e := s.Run.Status.Egress
+	return rests && e != nil && e.Attempt == s.Run.Status.LatestAttempt().Index && slices.Equal(e.Domains, s.Domains)
+}
 
 // needsGrant reports whether the run needs a grant.
 func needsGrant(s *pass.Run) bool {

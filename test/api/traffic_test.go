@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/chaos"
+)
+
+func lasting(run *v1alpha1.MotorRun) {
+	run.Spec.Limits.InputDeadlineSeconds, run.Spec.Limits.ApprovalDeadlineSeconds = 24*3600, 24*3600
+}
+
+// The manager must not be kept busy by runs that wait, however many they are.
+func TestARunThatWaitsMakesNoRequest(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*rig){
+		"for an answer": func(r *rig) {
+			r.ready()
+			r.asked(1, `{"question":"Which?"}`)
+		},
+		"for an approval": func(r *rig) {
+			r.ready()
+			r.said(turnAt(1, "", `bash:{"command":"true"}`))
+			r.asks(v1alpha1.InputApproval, 0)
+		},
+		"for a retry": func(r *rig) {
+			r.ready()
+			r.said(turnAt(1, "", `bash:{"command":"true"}`))
+			r.failed("Broken")
+		},
+		"suspended": func(r *rig) {
+			r.ready()
+			r.patchSpec(`{"suspend":true}`)
+		},
+		"for its turn": func(r *rig) {
+			r.bound(1, v1alpha1.BusyQueue)
+			r.neighbour("holder", metav1.ConditionTrue, v1alpha1.ReasonAccepted)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := egressRig(t, lasting, reaching("example.org"), using("service_key", "example.org"))
+			begin(r)
+			counts := r.count()
+			r.settle()
+			counts.reset()
+			r.passFor(20 * time.Minute)
+			if list := counts.String(); list != "" {
+				t.Errorf("in 20 minutes: %s", list)
+			}
+		})
+	}
+}
+
+// A run that has rested goes on with what its Secret has then, and with a grant that lasts.
+func TestARunThatRestedGoesOnWithFreshCredentials(t *testing.T) {
+	r := egressRig(t, lasting, reaching("example.org"), using("service_key", "example.org"))
+	r.ready()
+	id := r.asked(1, `{"question":"Which?"}`)
+	r.passFor(10 * time.Minute)
+	if _, g := r.grantOf(); g.ExpiresAt.After(r.now) {
+		t.Fatalf("at %s the grant of a run that rests lasts until %s", r.now, g.ExpiresAt)
+	}
+	r.putSecret(map[string]string{"service_key": "another-value"})
+	respond(r.ctx, t, r.run(), id, "this one")
+	if r.run().Status.Pending().Answered {
+		t.Fatal("the engine may go on before the grant is good again")
+	}
+	r.once()
+	r.wantValues(map[string]string{"service_key": "another-value"})
+	if _, g := r.grantOf(); g.ExpiresAt.Before(r.now.Add(3 * time.Minute)) {
+		t.Errorf("at %s the grant lasts until %s", r.now, g.ExpiresAt)
+	}
+	if !r.run().Status.Pending().Answered {
+		t.Error("the engine is not told that the run can go on")
+	}
+}
+
+// A step is two writes and no read. What a run writes beside its steps does not grow with their number, but for its status, once a second.
+func TestStepsAreTwoWritesEach(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []int{5, 20} {
+		t.Run(fmt.Sprintf("%d steps", steps), func(t *testing.T) {
+			counts := &traffic{}
+			r := newChaosRig(t, chaos.Settings{}, func(r *chaosRig) {
+				r.requests, r.model.answers = counts, nil
+				for i := range steps - 1 {
+					r.model.answers = append(r.model.answers, says("", call("bash", fmt.Sprintf(`{"command":"echo %d"}`, i))))
+				}
+				r.model.answers = append(r.model.answers, says("All done."))
+			})
+			r.waitFor(func() bool { return r.status().Phase == v1alpha1.PhaseCompleted })
+			r.waitFor(func() bool { return counts.of("DELETE pods") > 0 })
+			st := r.status()
+			seconds := int(st.CompletionTime.Sub(r.run.CreationTimestamp.Time)/time.Second) + 1
+			t.Logf("in %d s: %s", seconds, counts)
+			for name, want := range map[string]int{
+				"POST motorsteps": steps, "PATCH motorsteps/status": steps, "POST pods": 1, "DELETE pods": 1, "POST networkpolicies": 1,
+			} {
+				if got := counts.of(name); got != want {
+					t.Errorf("%s: %d requests, want %d", name, got, want)
+				}
+			}
+			// Accepted, ready, the first step and its result, ending and ended; and how far it got.
+			if got, most := counts.of("PATCH motorruns/status"), 6+seconds; got > most {
+				t.Errorf("the status was written %d times in %d s, want %d at most", got, seconds, most)
+			}
+			if got := counts.of("GET motorruns", "GET motorcortices", "GET motorsteps", "GET pods", "GET networkpolicies"); got > 10 {
+				t.Errorf("%d reads: %s", got, counts)
+			}
+		})
+	}
+}
