@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/recent"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -52,9 +53,11 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	models := cortex.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
+	answers := &recent.Answers{Live: mgr.GetAPIReader(), Reviews: mgr.GetClient(), Now: time.Now}
 	reconciler := &runs.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
+		Recent:   answers,
 		Recorder: mgr.GetEventRecorder("motorcortex"),
 		Models:   models,
 		Config: runs.Config{

@@ -42,12 +42,17 @@ const (
 // matters.
 type Chooses func() (bool, error)
 
+// Reviewer creates reviews of the rights of users.
+type Reviewer interface {
+	Create(ctx context.Context, review client.Object, opts ...client.CreateOption) error
+}
+
 // Source reads credentials.
 type Source struct {
 	// Live reads past the cache: no Secret is ever watched.
 	Live client.Reader
 	// Reviews asks the API server what a user may do.
-	Reviews client.Client
+	Reviews Reviewer
 	// Namespace is the operator's own, in which Secrets are its keys and not credentials.
 	Namespace string
 }

@@ -8,13 +8,12 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 // May reports whether the creator of the run has a right in its namespace. A run that does not name its creator has none.
-func May(ctx context.Context, reviews client.Client, run *v1alpha1.MotorRun, right authorizationv1.ResourceAttributes) (bool, error) {
+func May(ctx context.Context, reviews Reviewer, run *v1alpha1.MotorRun, right authorizationv1.ResourceAttributes) (bool, error) {
 	who := run.Spec.Requester
 	if who == nil {
 		return false, nil

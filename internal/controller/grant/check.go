@@ -29,7 +29,7 @@ func (g *Granter) Check(ctx context.Context, s *pass.Run) (bool, error) {
 // problem returns what the run's way out lacks, nil if nothing.
 func (g *Granter) problem(ctx context.Context, s *pass.Run) (*cortex.Problem, error) {
 	if len(s.Run.Spec.Domains) > 0 {
-		address, err := g.proxyAddress(ctx)
+		address, err := g.proxyAddress(ctx, s.Age())
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (g *Granter) problem(ctx context.Context, s *pass.Run) (*cortex.Problem, er
 			return &cortex.Problem{Reason: v1alpha1.ReasonEgressUnavailable, Message: g.noProxyMessage()}, nil
 		}
 	}
-	err := g.checkCredentials(ctx, s.Run)
+	err := g.checkCredentials(ctx, s.Run, s.Age())
 	if p, ok := cortex.AsProblem(err); ok {
 		return p, nil
 	}

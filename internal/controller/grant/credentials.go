@@ -21,13 +21,18 @@ const (
 	askAgain = time.Minute
 )
 
-func (g *Granter) source() credential.Source {
-	return credential.Source{Live: g.Live, Reviews: g.Client, Namespace: g.Sandbox.Namespace}
+// source returns where credentials come from, and who may use them. Secrets and rights are as old as that at most.
+func (g *Granter) source(secrets, rights time.Duration) credential.Source {
+	source := credential.Source{Live: g.Live, Reviews: g.Client, Namespace: g.Sandbox.Namespace}
+	if g.Recent != nil {
+		source.Live, source.Reviews = g.Recent.Within(secrets), g.Recent.Asking(rights)
+	}
+	return source
 }
 
 // checkCredentials fails with a *cortex.Problem if a credential of the run cannot be used.
-func (g *Granter) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
-	source := g.source()
+func (g *Granter) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun, age time.Duration) error {
+	source := g.source(age, age)
 	for i := range run.Spec.Credentials {
 		if err := checkCredential(ctx, source, run, &run.Spec.Credentials[i]); err != nil {
 			return err
@@ -59,7 +64,7 @@ func (g *Granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) 
 	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readAgain {
 		return nil
 	}
-	source, fresh := g.source(), map[string]reading{}
+	source, fresh := g.source(readAgain, askAgain/2), map[string]reading{}
 	for i := range s.Run.Spec.Credentials {
 		c := &s.Run.Spec.Credentials[i]
 		problem, err := g.review(ctx, s, st, c)
@@ -86,7 +91,7 @@ func (g *Granter) review(ctx context.Context, s *pass.Run, st *memory, c *v1alph
 	if last, ok := st.reviews[c.Name]; ok && s.Now.Sub(last.at) < askAgain {
 		return last.problem, nil
 	}
-	problem = g.source().Allowed(ctx, s.Run, c)
+	problem = g.source(readAgain, askAgain/2).Allowed(ctx, s.Run, c)
 	if _, ok := cortex.AsProblem(problem); problem != nil && !ok {
 		return nil, problem
 	}
@@ -103,7 +108,7 @@ func (g *Granter) chooses(ctx context.Context, s *pass.Run, st *memory, c *v1alp
 	if !last.at.IsZero() && s.Now.Sub(last.at) < askAgain {
 		return last.may, nil
 	}
-	may, err := g.source().MayChoose(ctx, s.Run, c)
+	may, err := g.source(readAgain, askAgain/2).MayChoose(ctx, s.Run, c)
 	if err != nil {
 		return false, err
 	}

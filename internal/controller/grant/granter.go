@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/recent"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -26,6 +27,8 @@ type Granter struct {
 	client.Client
 	// Live reads past the cache: no Secret is ever watched.
 	Live client.Reader
+	// Recent shares what it reads past the cache, but grants, among runs. Nil: each run reads for itself.
+	Recent *recent.Answers
 	// Sandbox is the configuration of sandboxes. Grants are in its namespace, and so is Service, that of the egress proxy.
 	Sandbox sandbox.Config
 	Service string

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,10 +17,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// proxyAddress returns the address of the egress proxy for sandboxes, "" if there is none.
-func (g *Granter) proxyAddress(ctx context.Context) (string, error) {
+// proxyAddress returns the address of the egress proxy for sandboxes, as of that long ago at most, "" if there is none.
+func (g *Granter) proxyAddress(ctx context.Context, age time.Duration) (string, error) {
 	var service corev1.Service
-	err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: g.Service}, &service)
+	live := g.Live
+	if g.Recent != nil {
+		live = g.Recent.Within(age)
+	}
+	err := live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: g.Service}, &service)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
@@ -38,7 +43,7 @@ func (g *Granter) proxyAddress(ctx context.Context) (string, error) {
 // one: work that needs no way out goes on.
 func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, error) {
 	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {
-		address, err := g.proxyAddress(ctx)
+		address, err := g.proxyAddress(ctx, readAgain)
 		if err != nil {
 			return "", err
 		}

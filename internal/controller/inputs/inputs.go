@@ -51,7 +51,7 @@ func Check(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bu
 
 // Review returns a *cortex.Problem unless the creator of the run may themselves get the source of each file: a ConfigMap, or that of an artifact.
 // An artifact in the bucket has no object, so the right to get its run counts. Review runs before any message reveals whether an object exists.
-func Review(ctx context.Context, reviews client.Client, live client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
+func Review(ctx context.Context, reviews credential.Reviewer, live client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	asked := map[authorizationv1.ResourceAttributes]bool{}
 	for i := range run.Spec.Files {
 		right, err := rightToFile(ctx, live, run, &run.Spec.Files[i], bucket)

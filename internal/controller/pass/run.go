@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -79,6 +80,15 @@ func (s *Run) Block(conditionType, reason, message string, stalled bool) {
 // for a person do not keep the API server busy. It is bounded, because a person would think that nothing happens.
 func (s *Run) Pause() time.Duration {
 	return min(max(s.Now.Sub(s.Run.CreationTimestamp.Time)/10, MinPause), MaxPause)
+}
+
+// Age returns how old an answer of the API server may be that is shared among runs. A run that was never looked at takes none: its creator may have made just
+// now what it needs. One that waits for such an object looks again after a pause, and an answer may be half as old as that pause.
+func (s *Run) Age() time.Duration {
+	if apimeta.FindStatusCondition(s.Before.Status.Conditions, v1alpha1.ConditionAccepted) == nil {
+		return 0
+	}
+	return s.Pause() / 2
 }
 
 // Changed reports whether there is a status to write.

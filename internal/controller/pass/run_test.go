@@ -24,6 +24,24 @@ func TestPauseGrowsWithTheAge(t *testing.T) {
 	}
 }
 
+// The creator of a new run may have made just now what the run needs, so no older answer counts for it.
+func TestANewRunTakesNoOldAnswer(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
+	if got := NewRun(run, now).Age(); got != 0 {
+		t.Errorf("one that was never looked at takes answers of %s ago", got)
+	}
+	s := NewRun(run, now)
+	s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonModelSecretNotFound, "", true)
+	if got := s.Age(); got != 0 {
+		t.Errorf("in its first pass it takes answers of %s ago", got)
+	}
+	if got := NewRun(s.Run, now).Age(); got != MaxPause/2 {
+		t.Errorf("one that waits takes answers of %s ago", got)
+	}
+}
+
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	s := NewRun(&v1alpha1.MotorRun{}, time.Now())

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/inputs"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -29,9 +30,13 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 		// Nor may it have anything else that could be missing.
 		return true, nil
 	}
-	endpoint, err := r.Models.Resolve(ctx, s.Run)
+	models, reviews := r.Models, credential.Reviewer(r.Client)
+	if r.Recent != nil {
+		models.Secrets, reviews = r.Recent.Within(s.Age()), r.Recent.Asking(s.Age())
+	}
+	endpoint, err := models.Resolve(ctx, s.Run)
 	if err == nil {
-		err = inputs.Review(ctx, r.Client, r.Live, s.Run, r.Config.Archive)
+		err = inputs.Review(ctx, reviews, r.Live, s.Run, r.Config.Archive)
 	}
 	if err == nil {
 		err = inputs.Check(ctx, r.Live, s.Run, r.Config.Archive)

@@ -32,6 +32,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/queue"
 	"motorcortex.dev/motorcortex/internal/controller/sweep"
 	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/recent"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -84,7 +85,9 @@ type Pools interface {
 type Reconciler struct {
 	client.Client
 	// Live reads past the cache, where a stale answer would end or double something.
-	Live     client.Reader
+	Live client.Reader
+	// Recent shares among runs what Live says of Secrets, Services and rights. Nil: each run reads for itself.
+	Recent   *recent.Answers
 	Recorder events.EventRecorder
 	Models   cortex.Resolver
 	// Pools give runs sandboxes that are there already. Nil: each run gets a new one.
@@ -109,7 +112,7 @@ type Reconciler struct {
 // grants returns the part that informs the egress proxy of what runs may reach.
 func (r *Reconciler) grants() *grant.Granter {
 	return &grant.Granter{
-		Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, Service: r.Config.EgressService, Key: r.Config.EgressKey,
+		Client: r.Client, Live: r.Live, Recent: r.Recent, Sandbox: r.Config.Sandbox, Service: r.Config.EgressService, Key: r.Config.EgressKey,
 		CiliumPolicies: r.Config.CiliumPolicies, State: &r.granted,
 	}
 }
