@@ -29,6 +29,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
+// awayKeyAge is how old the key may be by which a run that waits for its model learns that the model is still not available.
+const awayKeyAge = 10 * time.Second
+
 // setup builds the controllers and the engine.
 func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o options, log *slog.Logger) error {
 	key, err := managerKey(ctx, mgr, o.namespace)
@@ -101,10 +104,11 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	loops := &engine.Engine{
-		Client: mgr.GetClient(),
-		Live:   mgr.GetAPIReader(),
-		Leases: leases,
-		Models: models,
+		Client:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		Leases:     leases,
+		Models:     models,
+		AwayModels: cortex.Resolver{Cortex: mgr.GetClient(), Secrets: answers.Within(awayKeyAge), Default: o.builtIn},
 		NewModel: func(e cortex.Endpoint) (chat.Model, error) {
 			c, err := model(e)
 			if err != nil {

@@ -67,6 +67,8 @@ type Engine struct {
 	// Leases holds this replica's Lease.
 	Leases coordinationv1client.LeasesGetter
 	Models cortex.Resolver
+	// AwayModels is Models for runs that wait for their model: it may share what it reads among them. Without it each run looks for itself.
+	AwayModels cortex.Resolver
 	// Artifacts stores the artifacts that are too large for objects; if it is nil, they are not stored.
 	Artifacts runenv.Bucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.

@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/chaos"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 )
 
 func lasting(run *v1alpha1.MotorRun) {
@@ -79,6 +80,26 @@ func TestARunThatRestedGoesOnWithFreshCredentials(t *testing.T) {
 	}
 	if !r.run().Status.Pending().Answered {
 		t.Error("the engine is not told that the run can go on")
+	}
+}
+
+// A run that waits for its model keeps its way out, because its loop is started for each try. Its Secrets are read twice a minute, and the grant once for each
+// time that it is written.
+func TestARunThatWaitsForItsModelKeepsItsGrant(t *testing.T) {
+	r := egressRig(t, lasting, reaching("example.org"), using("service_key", "example.org"))
+	r.ready()
+	r.away(outcome.ReasonModelUnavailable, false)
+	counts := r.count()
+	r.settle()
+	counts.reset()
+	const minutes = 20
+	r.passFor(minutes * time.Minute)
+	if _, g := r.grantOf(); g.ExpiresAt.Before(r.now.Add(2 * time.Minute)) {
+		t.Errorf("at %s the grant lasts until %s", r.now, g.ExpiresAt)
+	}
+	const renewals, reads = minutes/2 + 1, 2*minutes + 1
+	if puts, gets := counts.of("PUT secrets"), counts.of("GET secrets"); puts > renewals || gets > reads+renewals {
+		t.Errorf("in %d minutes: %s", minutes, counts)
 	}
 }
 

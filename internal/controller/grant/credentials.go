@@ -17,9 +17,22 @@ const (
 	// readAgain is the interval at which the Secrets of a run's credentials are read again, as long as it has a sandbox. They are not watched, and a
 	// change or deletion must take effect for the run too.
 	readAgain = 5 * time.Second
+	// readAgainAway is readAgain while the model of the run is not available, and no program in the sandbox could use a value.
+	readAgainAway = 30 * time.Second
 	// askAgain is after how long it is asked again whether the requester may use a Secret.
 	askAgain = time.Minute
 )
+
+// readsEvery returns the interval at which the Secrets of a run are read again.
+func readsEvery(s *pass.Run) time.Duration {
+	if isIdle(s) {
+		return readAgainAway
+	}
+	return readAgain
+}
+
+// isIdle reports whether the run waits for its model and has no program in the background. It keeps its grant, because its loop is started for each try.
+func isIdle(s *pass.Run) bool { return s.Progress.Outage != nil && !s.Progress.InBackground }
 
 // source returns where credentials come from, and who may use them. Secrets and rights are as old as that at most.
 func (g *Granter) source(secrets, rights time.Duration) credential.Source {
@@ -61,7 +74,7 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 // readCredentials updates the run's credentials. An error that no person can correct ends the pass: a credential must not be lost because the API
 // server was away for a moment.
 func (g *Granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) error {
-	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readAgain {
+	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readsEvery(s) {
 		return nil
 	}
 	source, fresh := g.source(readAgain, askAgain/2), map[string]reading{}

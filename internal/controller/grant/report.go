@@ -53,7 +53,7 @@ func show(s *pass.Run, st *memory, g *grant.Grant, proxy string) {
 	}
 	s.Wake(st.written.ExpiresAt.Add(-renewBefore))
 	if len(s.Run.Spec.Credentials) > 0 {
-		s.Wake(st.readAt.Add(readAgain))
+		s.Wake(st.readAt.Add(readsEvery(s)))
 	}
 }
 

@@ -22,7 +22,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/objects"
 )
 
-// lookAgain is how long the last state of a grant that was read or written is trusted. Only the manager writes grants.
+// lookAgain is how long the last state of a grant that was read or written is trusted. Only the manager writes grants. That of a run which is idle is looked
+// at when it is renewed.
 const lookAgain = 30 * time.Second
 
 // labelsOf find the grants of all runs, and that of one.
@@ -35,7 +36,7 @@ func labelsOf(runUID string) labels.Set {
 // write updates the Secret to the wanted grant, with one write at most. done is false if another writer changed the Secret meanwhile; then the next
 // pass tries again.
 func (g *Granter) write(ctx context.Context, s *pass.Run, st *memory, want *grant.Grant) (done bool, err error) {
-	if st.written != nil && s.Now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.Now) {
+	if st.written != nil && (isIdle(s) || s.Now.Sub(st.lookedAt) < lookAgain) && stands(st.written, want, s.Now) {
 		return true, nil
 	}
 	key := client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(want.RunUID)}

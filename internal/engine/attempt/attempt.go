@@ -46,6 +46,8 @@ type Host struct {
 	Limits *runenv.Limits
 	Box    box.Config
 	Models cortex.Resolver
+	// AwayModels finds the endpoint of a model that was not available, by a key that may be some seconds old. Without it each run looks for itself.
+	AwayModels cortex.Resolver
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(cortex.Endpoint) (chat.Model, error)
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
@@ -90,6 +92,9 @@ type Waiting struct {
 // returns what it waits for. An error decides nothing: Run can be called again.
 func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 	env := a.Env
+	if o := a.stillAway(ctx); o != nil {
+		return nil, o
+	}
 	env.Entries, err = journal.Load(ctx, env.Client, env.Live, env.Run, a.Index, env.Claim, env.APINow)
 	if err == nil && env.Entries.Closed() {
 		return nil, nil

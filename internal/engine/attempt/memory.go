@@ -9,6 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // Memory is the state that one start of a loop passes to the next. Only the goroutine of the loop changes it while there is one.
@@ -21,10 +22,14 @@ type Memory struct {
 	unrecorded []unrecordedAnswer
 	// malformed is the last request with a malformed answer.
 	malformed stubborn
+	// outage is the outage in which the last start of the loop ended, nil if it ended otherwise.
+	outage *runpolicy.Outage
 }
 
 // gotFurther forgets what ended the loop before: its next end has another cause.
-func (m *Memory) gotFurther() { *m = Memory{unrecorded: m.unrecorded, malformed: m.malformed} }
+func (m *Memory) gotFurther() {
+	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, outage: m.outage}
+}
 
 // Note adds how a start of the loop ended.
 func (m *Memory) Note(err error) {

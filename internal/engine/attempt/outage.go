@@ -83,11 +83,53 @@ func (a *Attempt) awayUntil(ctx context.Context, o *chat.Outage) error {
 				said.Message, outage.DeadlineSeconds),
 		}
 	}
+	a.Memory.outage = outage
+	said.RetryAfter = untilNextTry(&said, now.Sub(outage.Since), left)
+	return &said
+}
+
+// untilNextTry returns how long to wait after a try in an outage that has lasted for some time, and for which some is left.
+func untilNextTry(o *chat.Outage, lasted, left time.Duration) time.Duration {
 	most := maxAway
-	if said.MustAct {
+	if o.MustAct {
 		most = maxAwayAct
 	}
-	pause := breaker.Jittered(min(max(now.Sub(outage.Since)/4, minAway), most))
-	said.RetryAfter = min(max(said.RetryAfter, pause), left)
+	pause := breaker.Jittered(min(max(lasted/4, minAway), most))
+	return min(max(o.RetryAfter, pause), left)
+}
+
+// stillAway returns the outage in which the last start of the loop ended, if the loops that share the endpoint know that it goes on for the same reason. It
+// makes no request for this run: however many runs wait for an endpoint, one of them tries. It returns nil if there is anything to do or to record.
+func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
+	last := a.Memory.outage
+	a.Memory.outage = nil
+	if last == nil || a.Host.AwayModels.Cortex == nil {
+		return nil
+	}
+	endpoint, err := a.Host.AwayModels.Resolve(ctx, a.Env.Run)
+	if err != nil {
+		return nil
+	}
+	model, err := a.Host.NewModel(endpoint)
+	if err != nil {
+		return nil
+	}
+	known, ok := model.(awayable)
+	if !ok {
+		return nil
+	}
+	o, now := known.Away(), a.Env.APINow()
+	if o == nil || o.Reason != last.Reason || o.MustAct != last.MustAct || o.Usage != (turn.Usage{}) {
+		return nil
+	}
+	last.Observed = a.Env.Observed()
+	left := last.Until(a.Env.Run).Sub(last.Observed.Now(now))
+	if left <= 0 {
+		return nil
+	}
+	a.Memory.outage = last
+	// What is recorded has no secret value in it.
+	said := chat.Outage{Reason: o.Reason, Message: last.Message, MustAct: o.MustAct}
+	said.RetryAfter = untilNextTry(o, now.Sub(last.Since), left)
 	return &said
 }

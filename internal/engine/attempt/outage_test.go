@@ -10,10 +10,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // A run waits a quarter of the duration of the outage, no longer than its time for it, and fails when that is over. The endpoint's
@@ -38,7 +42,7 @@ func TestAwayUntil(t *testing.T) {
 			step := enginetest.Step(run, 1, 1)
 			c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(step).WithStatusSubresource(step).Build()
 			// The outage is recorded at the zero time: the store of the test sets none.
-			a := &Attempt{Env: enginetest.Env(t, c, run, func() time.Time { return time.Time{}.Add(tt.lasts) }), awaySeconds: 3600}
+			a := &Attempt{Env: enginetest.Env(t, c, run, func() time.Time { return time.Time{}.Add(tt.lasts) }), awaySeconds: 3600, Memory: &Memory{}}
 			a.Env.Known, _ = enginetest.Secrets()
 			lease := &enginetest.Lease{}
 			a.Env.Lease = lease
@@ -62,5 +66,75 @@ func TestAwayUntil(t *testing.T) {
 				t.Errorf("without a Lease: %v", err)
 			}
 		})
+	}
+}
+
+// stillModel is a model that knows whether it is available.
+type stillModel struct {
+	chat.Model
+	outage *chat.Outage
+}
+
+func (m stillModel) Away() *chat.Outage { return m.outage }
+
+// While the loops of an endpoint know that it is away, a run that waits for it makes no request of its own.
+func TestARunThatWaitsForItsModelMakesNoRequest(t *testing.T) {
+	t.Parallel()
+	const reason = outcome.ReasonModelUnavailable
+	away := &chat.Outage{Reason: reason, Message: "with model-key-0123456789", RetryAfter: time.Second}
+	recorded := func(asked time.Duration) *runpolicy.Outage {
+		return &runpolicy.Outage{
+			ModelOutage: v1alpha1.ModelOutage{Reason: reason, Message: "recorded", DeadlineSeconds: 3600}, Since: time.Unix(1000, 0).Add(-asked),
+		}
+	}
+	for name, tt := range map[string]struct {
+		last  *runpolicy.Outage
+		model *chat.Outage
+		waits time.Duration
+	}{
+		"it ended otherwise":        {nil, away, 0},
+		"the endpoint is back":      {recorded(80 * time.Second), nil, 0},
+		"another reason":            {recorded(80 * time.Second), &chat.Outage{Reason: outcome.ReasonModelUnauthorized, MustAct: true}, 0},
+		"a cost that is not noted":  {recorded(80 * time.Second), &chat.Outage{Reason: reason, Usage: turn.Usage{PromptTokens: 1}}, 0},
+		"the time for it is over":   {recorded(time.Hour), away, 0},
+		"it is still away":          {recorded(80 * time.Second), away, 20 * time.Second},
+		"it is away for long":       {recorded(40 * time.Minute), away, maxAway},
+		"the time for it ends soon": {recorded(time.Hour - time.Second), away, time.Second},
+	} {
+		run := enginetest.ReadyRun()
+		c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).Build()
+		a := &Attempt{
+			Env: enginetest.Env(t, c, run, func() time.Time { return time.Unix(1000, 0) }), Memory: &Memory{outage: tt.last},
+			Host: &Host{
+				AwayModels: cortex.Resolver{Cortex: c, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m"}},
+				NewModel:   func(cortex.Endpoint) (chat.Model, error) { return stillModel{outage: tt.model}, nil },
+			},
+		}
+		o := a.stillAway(t.Context())
+		if (o != nil) != (tt.waits > 0) || (a.Memory.outage != nil) != (tt.waits > 0) {
+			t.Errorf("%s: %v", name, o)
+			continue
+		}
+		if o == nil {
+			continue
+		}
+		if o.RetryAfter < tt.waits || o.RetryAfter > tt.waits*3/2 || o.Message != "recorded" {
+			t.Errorf("%s: %+v", name, o)
+		}
+		// Without clients, a journal that is read panics.
+		a.Env.Client, a.Env.Live = nil, nil
+		_, err := a.Run(t.Context())
+		if got, ok := errors.AsType[*chat.Outage](err); !ok || got.Reason != reason || a.Memory.outage == nil {
+			t.Errorf("%s: the loop ended with %v", name, err)
+		}
+		a.Memory.Note(err)
+		if a.Memory.outage == nil {
+			t.Errorf("%s: the next start does not know of the outage", name)
+		}
+	}
+	// Without a resolver of its own, each run looks for itself.
+	a := &Attempt{Memory: &Memory{outage: recorded(0)}, Host: &Host{}}
+	if o := a.stillAway(t.Context()); o != nil {
+		t.Errorf("got %v", o)
 	}
 }
