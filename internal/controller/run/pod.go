@@ -9,8 +9,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
@@ -38,6 +41,24 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*cor
 		return cmp.Or(cmp.Compare(sandbox.AttemptOf(a, run), sandbox.AttemptOf(b, run)), cmp.Compare(a.Name, b.Name))
 	})
 	return pods, nil
+}
+
+// changesSandbox selects the changes of a Pod that its run shows or decides by. A node reports more of a Pod than that, several times while it starts and
+// again and again while it runs.
+func changesSandbox() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		old, ok := e.ObjectOld.(*corev1.Pod)
+		pod, also := e.ObjectNew.(*corev1.Pod)
+		return !ok || !also || !sameSandbox(old, pod)
+	}}
+}
+
+func sameSandbox(a, b *corev1.Pod) bool {
+	was, is, same := sandbox.Read(a), sandbox.Read(b), equality.Semantic.DeepEqual
+	return was.Phase == is.Phase && was.Reason == is.Reason && was.Message == is.Message && was.FinishedAt.Equal(is.FinishedAt) &&
+		sandbox.Since(a).Equal(sandbox.Since(b)) && a.UID == b.UID && same(a.DeletionTimestamp, b.DeletionTimestamp) &&
+		same(a.Labels, b.Labels) && same(a.OwnerReferences, b.OwnerReferences) && same(a.Spec, b.Spec) &&
+		a.Status.PodIP == b.Status.PodIP && same(a.Status.PodIPs, b.Status.PodIPs) && a.Status.HostIP == b.Status.HostIP
 }
 
 func getPod(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, name string) (*corev1.Pod, error) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -180,6 +181,52 @@ func TestPodsOfARun(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != "1 a2 b2 3 z4 b10" {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A run is looked at for the changes of its Pod that it shows or decides by, and for no other report of the node.
+func TestChangesOfAPodThatItsRunIsLookedAtFor(t *testing.T) {
+	t.Parallel()
+	running := func() *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "1", Labels: map[string]string{"a": "b"}, ResourceVersion: "1"}}
+		pod.Spec.NodeName = "node"
+		pod.Status = corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, HostIP: "192.0.2.1",
+			ContainerStatuses: []corev1.ContainerStatus{{Name: sandbox.ContainerName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+		}
+		return pod
+	}
+	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: metav1.Now()})
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"nothing but the version":      {func(p *corev1.Pod) { p.ResourceVersion = "2" }, false},
+		"the node's own observation":   {func(p *corev1.Pod) { p.Status.ObservedGeneration = 2 }, false},
+		"it has passed its probes":     {condition(corev1.PodReady, corev1.ConditionTrue), false},
+		"its volumes are there":        {condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue), false},
+		"a node has it":                {condition(corev1.PodScheduled, corev1.ConditionTrue), true},
+		"which node has it":            {func(p *corev1.Pod) { p.Spec.NodeName = "other" }, true},
+		"another address":              {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.2" }, true},
+		"a further address":            {func(p *corev1.Pod) { p.Status.PodIPs = append(p.Status.PodIPs, corev1.PodIP{IP: "fd00::1"}) }, true},
+		"the address of its node":      {func(p *corev1.Pod) { p.Status.HostIP = "192.0.2.2" }, true},
+		"it ends":                      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"its tool server ended":        {func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 9 }, true},
+		"it is being deleted":          {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
+		"it was taken from a pool":     {func(p *corev1.Pod) { p.Labels = nil }, true},
+		"it was taken from its run":    {func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Name: "other"}} }, true},
+		"another image":                {func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{{Image: "other"}} }, true},
+		"another Pod of the same name": {func(p *corev1.Pod) { p.UID = "2" }, true},
+	} {
+		after := running()
+		tt.change(after)
+		if got := changesSandbox().Update(event.UpdateEvent{ObjectOld: running(), ObjectNew: after}); got != tt.want {
+			t.Errorf("%s: looked at is %t", name, got)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("motorrun").
 		For(&v1alpha1.MotorRun{}).
 		Watches(&v1alpha1.MotorStep{}, r.stepEvents()).
-		Owns(&corev1.Pod{}).
+		Owns(&corev1.Pod{}, builder.WithPredicates(changesSandbox())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.placer().NextRuns), builder.WithPredicates(placement.LeavesSlot())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(pass.HasEnded())).
