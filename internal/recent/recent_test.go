@@ -140,8 +140,10 @@ func TestReviewsAreSharedByUserAndRight(t *testing.T) {
 		return review.Status.Allowed
 	}
 	s.allowed.Store(true)
-	if !ask("ns", "alice", time.Minute) || !ask("ns", "alice", time.Minute) || s.reviews.Load() != 1 {
-		t.Errorf("alice was asked about %d times", s.reviews.Load())
+	for range 2 {
+		if !ask("ns", "alice", time.Minute) || s.reviews.Load() != 1 {
+			t.Errorf("alice was asked about %d times", s.reviews.Load())
+		}
 	}
 	s.allowed.Store(false)
 	if !ask("ns", "alice", time.Minute) || ask("ns", "bob", time.Minute) || ask("other", "alice", time.Minute) || ask("ns", "alice", 0) {

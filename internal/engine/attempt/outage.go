@@ -106,19 +106,7 @@ func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	if last == nil || a.Host.AwayModels.Cortex == nil {
 		return nil
 	}
-	endpoint, err := a.Host.AwayModels.Resolve(ctx, a.Env.Run)
-	if err != nil {
-		return nil
-	}
-	model, err := a.Host.NewModel(endpoint)
-	if err != nil {
-		return nil
-	}
-	known, ok := model.(awayable)
-	if !ok {
-		return nil
-	}
-	o, now := known.Away(), a.Env.APINow()
+	o, now := a.knownOutage(ctx), a.Env.APINow()
 	if o == nil || o.Reason != last.Reason || o.MustAct != last.MustAct || o.Usage != (turn.Usage{}) {
 		return nil
 	}
@@ -132,4 +120,17 @@ func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	said := chat.Outage{Reason: o.Reason, Message: last.Message, MustAct: o.MustAct}
 	said.RetryAfter = untilNextTry(o, now.Sub(last.Since), left)
 	return &said
+}
+
+// knownOutage returns the outage that the endpoint of the run's model is known to have now, nil if it may be asked or nothing is known.
+func (a *Attempt) knownOutage(ctx context.Context) *chat.Outage {
+	var model chat.Model
+	endpoint, err := a.Host.AwayModels.Resolve(ctx, a.Env.Run)
+	if err == nil {
+		model, err = a.Host.NewModel(endpoint)
+	}
+	if known, ok := model.(awayable); ok && err == nil {
+		return known.Away()
+	}
+	return nil
 }
