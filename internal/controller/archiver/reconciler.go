@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if wait := run.Status.CompletionTime.Add(Delay).Sub(r.Now()); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
+		return pass.Again(wait), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.archive(ctx, run)
 	}
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
+		return pass.Again(pass.ConflictPause), nil
 	}
 	r.tell(run, err)
 	return ctrl.Result{}, err

@@ -108,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// With the lock, a report on an earlier spec cannot stand in the place of one on the present spec.
 		err := r.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		if apierrors.IsConflict(err) {
-			return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
+			return pass.Again(pass.ConflictPause), nil
 		}
 		if err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)

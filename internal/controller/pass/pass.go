@@ -45,7 +45,13 @@ func (p *Pass) Result() ctrl.Result {
 		return ctrl.Result{}
 	}
 	// Never zero, which would mean never; and a little late rather than early, or the pass would find nothing due.
-	return ctrl.Result{RequeueAfter: max(p.wakeAt.Sub(p.Now), 0) + 10*time.Millisecond}
+	return Again(max(p.wakeAt.Sub(p.Now), 0) + 10*time.Millisecond)
+}
+
+// Again requests another pass after a pause. An object that was there when the controller began has a low priority in its first pass, and would retain
+// it for its timers: on a busy leader the deadlines of quiet runs would wait behind the events of all others.
+func Again(pause time.Duration) ctrl.Result {
+	return ctrl.Result{RequeueAfter: pause, Priority: new(0)}
 }
 
 // SetCondition sets a condition of an object of that generation. A message must not change while nothing else does: each change

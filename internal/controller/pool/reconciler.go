@@ -165,7 +165,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	err = r.writeStatus(ctx, s)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
+		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err

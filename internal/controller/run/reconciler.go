@@ -199,7 +199,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if apierrors.IsConflict(err) {
 		// Another writer changed the run since it was read; the watch brings the new version.
-		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
+		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err

@@ -107,7 +107,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if apierrors.IsConflict(err) || errors.Is(err, errOldCache) {
 		// Another writer changed the skill since it was read; the watch brings the new version.
-		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
+		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
