@@ -7,11 +7,15 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/chaos"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
 func lasting(run *v1alpha1.MotorRun) {
@@ -81,6 +85,39 @@ func TestARunThatRestedGoesOnWithFreshCredentials(t *testing.T) {
 	if !r.run().Status.Pending().Answered {
 		t.Error("the engine is not told that the run can go on")
 	}
+}
+
+// heartbeat returns when the leader wrote its last one.
+func (r *chaosRig) heartbeat() time.Time {
+	r.t.Helper()
+	lease := &coordinationv1.Lease{}
+	must(r.t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: timekeeper.LeaseName}, lease))
+	return lease.Spec.RenewTime.Time
+}
+
+// Neither the leader nor the engine of a whole manager makes a request for a run that waits.
+func TestAManagerMakesNoRequestForARunThatWaits(t *testing.T) {
+	counts := &traffic{}
+	r := newChaosRig(t, chaos.Settings{}, func(r *chaosRig) {
+		r.requests, r.model.answers = counts, []chat.Answer{says("", call("ask_user", `{"question":"Which?"}`)), says("This one.")}
+	})
+	r.waitFor(func() bool { st := r.status(); return st.Phase == v1alpha1.PhaseAwaitingInput })
+	about := []string{"GET motorruns", "GET motorsteps", "GET pods", "GET networkpolicies", "PATCH motorruns/status", "PATCH motorsteps/status", "POST motorsteps"}
+	// The loop collects what there is so far, and the status shows that. After it there is nothing, in a time in which each state that is polled is read.
+	const quiet, tries = 7 * time.Second, 3
+	for try := 1; ; try++ {
+		counts.reset()
+		since := r.heartbeat()
+		r.waitFor(func() bool { return r.heartbeat().Sub(since) > quiet })
+		if counts.of(about...) == 0 {
+			break
+		}
+		if try == tries {
+			t.Fatalf("in the last %s: %s", quiet, counts)
+		}
+	}
+	respond(r.ctx, t, r.run, r.status().PendingInputs[0].ID, "this one")
+	r.waitFor(func() bool { return r.status().Phase == v1alpha1.PhaseCompleted })
 }
 
 // A run that waits for its model keeps its way out, because its loop is started for each try. Its Secrets are read twice a minute, and the grant once for each
