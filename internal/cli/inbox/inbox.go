@@ -165,6 +165,8 @@ func write(w io.Writer, f output.Format, found []Entry, everywhere bool, now tim
 			fmt.Fprintf(w, "motorrun.motorcortex.dev/%s\n", e.Run)
 		}
 		return nil
+	case output.JSONL:
+		return output.Lines(w, found)
 	case output.JSON, output.YAML:
 		return output.Value(w, f, map[string]any{"items": append([]Entry{}, found...)})
 	}

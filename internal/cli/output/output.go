@@ -26,13 +26,15 @@ const (
 	JSON      Format = "json"
 	YAML      Format = "yaml"
 	Name      Format = "name"
+	// JSONL is an object in each line, for programs that read one after the other.
+	JSONL Format = "jsonl"
 )
 
-var formats = []string{string(JSON), string(YAML), string(Name)}
+var formats = []string{string(JSON), string(YAML), string(Name), string(JSONL)}
 
 // Bind adds the flag -o.
 func (f *Format) Bind(cmd *cobra.Command) {
-	cmd.Flags().VarP(f, "output", "o", "json, yaml or name, for programs")
+	cmd.Flags().VarP(f, "output", "o", "json, yaml, name or jsonl, for programs")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // It fails for flags that are not there.
 }
 
@@ -71,14 +73,30 @@ func List[T client.Object](w io.Writer, f Format, scheme *runtime.Scheme, object
 		}
 		items = append(items, o)
 	}
-	if f == Name {
+	switch f {
+	case Name:
 		return names(w, items...)
+	case JSONL:
+		return Lines(w, items)
 	}
 	return Value(w, f, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
+// Lines prints each value in a line.
+func Lines[T any](w io.Writer, values []T) error {
+	for _, v := range values {
+		if err := Value(w, JSONL, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Value prints anything that has a JSON form.
 func Value(w io.Writer, f Format, v any) error {
+	if f == JSONL {
+		return json.NewEncoder(w).Encode(v)
+	}
 	data, err := json.MarshalIndent(v, "", "    ")
 	if err == nil && f == YAML {
 		data, err = yaml.JSONToYAML(data)

@@ -25,6 +25,7 @@ func TestObjects(t *testing.T) {
 		return &v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}, Spec: v1alpha1.MotorStepSpec{Attempt: 1}}
 	}
 	const one = "apiVersion: motorcortex.dev/v1alpha1\nkind: MotorStep\nmetadata:\n  name: a\nspec:\n  attempt: 1\n  epoch: 0\n  index: 0\n  type: \"\"\n"
+	const line = `{"kind":"MotorStep","apiVersion":"motorcortex.dev/v1alpha1","metadata":{"name":"a"},"spec":{"type":"","attempt":1,"index":0,"epoch":0}}` + "\n"
 	for name, tt := range map[string]struct {
 		format output.Format
 		list   bool
@@ -33,6 +34,8 @@ func TestObjects(t *testing.T) {
 		"an object":           {output.YAML, false, one},
 		"its name":            {output.Name, false, "motorstep.motorcortex.dev/a\n"},
 		"a list":              {output.YAML, true, "apiVersion: v1\nitems:\n- " + strings.TrimSuffix(strings.ReplaceAll(one, "\n", "\n  "), "  ") + "kind: List\n"},
+		"an object in a line": {output.JSONL, false, line},
+		"a list in lines":     {output.JSONL, true, line},
 		"the names of a list": {output.Name, true, "motorstep.motorcortex.dev/a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +65,7 @@ func TestAnEmptyList(t *testing.T) {
 
 func TestFlag(t *testing.T) {
 	t.Parallel()
-	for arg, want := range map[string]output.Format{"json": output.JSON, "yaml": output.YAML, "name": output.Name, "wide": ""} {
+	for arg, want := range map[string]output.Format{"json": output.JSON, "yaml": output.YAML, "name": output.Name, "jsonl": output.JSONL, "wide": ""} {
 		var f output.Format
 		cmd := &cobra.Command{}
 		f.Bind(cmd)
