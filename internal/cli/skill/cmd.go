@@ -23,12 +23,14 @@ type Command struct {
 
 // New is the command `kubectl motor skill`.
 func New(c Command) *cobra.Command {
-	return verb.Group("skill", "Work with skills.", c.export(), c.diff(), c.approve(), c.reject(), c.revoke(), c.hash())
+	return verb.Group("skill", "Work with skills.",
+		c.list(), c.review(), c.diff(), c.approve(), c.reject(), c.revoke(),
+		c.export(), c.hash())
 }
 
 // options are the flags that verbs have in common, and the arguments.
 type options struct {
-	name, revision, note string
+	name, revision, policyHash, note string
 }
 
 func (o *options) bindRevision(cmd *cobra.Command) {

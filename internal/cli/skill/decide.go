@@ -42,6 +42,7 @@ func (c Command) approve() *cobra.Command {
 	o.bindNote(cmd)
 	var wide widening
 	wide.bind(cmd.Flags())
+	cmd.Flags().StringVar(&o.policyHash, "policy-hash", "", "hash of the policy that you looked at: the approval is refused if the skill has another one by now")
 	expires := cmd.Flags().String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.name = args[0]
@@ -62,6 +63,9 @@ func (c Command) approveSkill(ctx context.Context, o *options, wide *widening, e
 	s, err := c.find(ctx, o)
 	if err != nil {
 		return err
+	}
+	if is := skill.PolicyHash(&s.Spec.Policy); o.policyHash != "" && o.policyHash != is {
+		return fmt.Errorf("the policy of the Skill %s/%s is %s, and not the one that you looked at: look at it again with \"kubectl motor skill review %s\"", s.Namespace, s.Name, is, s.Name)
 	}
 	rev, err := s.toApprove(ctx, o.revision, wide.any())
 	if err != nil {

@@ -37,22 +37,29 @@ func (c Command) diffSkill(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	var base []skill.File
-	if approved := s.Status.Approved; approved != nil {
-		old, err := s.revision(ctx, approved.RevisionName)
-		if err == nil {
-			base, err = s.files(ctx, old)
-		}
-		if err != nil {
-			return err
-		}
-	} else {
+	base, err := s.approvedFiles(ctx)
+	if err != nil {
+		return err
+	}
+	if base == nil {
 		fmt.Fprintln(c.Err, "note: nothing was approved yet, so all of it is new")
 	}
 	if c.compare(base, now) {
 		return verb.ErrNo
 	}
 	return nil
+}
+
+// approvedFiles reads the files of the approved revision, nil if nothing was approved yet.
+func (s subject) approvedFiles(ctx context.Context) ([]skill.File, error) {
+	if s.Status.Approved == nil {
+		return nil, nil
+	}
+	approved, err := s.revision(ctx, s.Status.Approved.RevisionName)
+	if err != nil {
+		return nil, err
+	}
+	return s.files(ctx, approved)
 }
 
 // compare prints the differences by path, and reports whether there are any.
