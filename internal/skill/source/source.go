@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source reads the files of a skill from the location in its spec.source.
+// Package source reads the files of a skill from the location in its spec.source, and writes artifacts that it reads.
 package source
 
 import (
