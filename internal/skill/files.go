@@ -47,6 +47,8 @@ type Problem struct {
 	Path string
 	// Message is one sentence with the problem and the fix; of several problems, all of them up to maxProblems.
 	Message string
+	// Lines are what is wrong with lines of SKILL.md, in the order of the message. Of several problems joined into one, there are none.
+	Lines []*LineError
 	// TooLarge is true if a limit of size or number is exceeded, and nothing else is wrong.
 	TooLarge bool
 }
@@ -61,14 +63,18 @@ func (p *Problem) Error() string {
 // maxProblems is how many problems an error names. An author who fixes a skill wants to see all of them at once.
 const maxProblems = 8
 
-// joined merges several problems into one; it is nil if there are none. Of several problems of one file, the first counts.
-func joined(problems []*Problem) *Problem {
+// distinct are the problems without those of a file that has one already.
+func distinct(problems []*Problem) []*Problem {
 	seen := map[string]bool{}
-	problems = slices.DeleteFunc(problems, func(p *Problem) bool {
+	return slices.DeleteFunc(problems, func(p *Problem) bool {
 		again := p.Path != "" && seen[p.Path]
 		seen[p.Path] = true
 		return again
 	})
+}
+
+// joined merges several problems into one; it is nil if there are none.
+func joined(problems []*Problem) *Problem {
 	if len(problems) <= 1 {
 		return append(problems, nil)[0]
 	}
@@ -91,6 +97,17 @@ func joined(problems []*Problem) *Problem {
 // A skill may have any file. Files that tools leave behind are not part of it, whatever their path and size are, and are named in
 // Manifest.LeftOut. All other paths must be valid, and no two of them may be the same for a system that ignores case.
 func Check(name string, files []File) (Manifest, []File, error) {
+	m, kept, problems := CheckAll(name, files)
+	// A nil *Problem in an error is not nil.
+	if problem := joined(problems); problem != nil {
+		return Manifest{}, nil, problem
+	}
+	return m, kept, nil
+}
+
+// CheckAll is Check that returns all problems one by one, each file's first. If there are any, the manifest is what could be read of it, and
+// the files are those whose paths are valid.
+func CheckAll(name string, files []File) (Manifest, []File, []*Problem) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), bytes.Compare(a.Content, b.Content))
@@ -116,12 +133,8 @@ func Check(name string, files []File) (Manifest, []File, error) {
 	if problem != nil {
 		problems = append(problems, problem)
 	}
-	// A nil *Problem in an error is not nil.
-	if problem := joined(problems); problem != nil {
-		return Manifest{}, nil, problem
-	}
 	m.LeftOut = left.all()
-	return m, kept, nil
+	return m, kept, distinct(problems)
 }
 
 // pathList are paths, of which the first are stored and the others are counted.
@@ -207,13 +220,25 @@ func checkManifest(name string, files []File) (Manifest, *Problem) {
 	}
 	m, err := ParseManifest(files[i].Content)
 	if err != nil {
-		return Manifest{}, &Problem{Path: ManifestName, Message: err.Error(), TooLarge: len(files[i].Content) > MaxManifestBytes}
+		return Manifest{}, &Problem{Path: ManifestName, Message: err.Error(), Lines: linesOf(err), TooLarge: len(files[i].Content) > MaxManifestBytes}
 	}
 	if name != "" && m.Name != name {
-		return Manifest{}, &Problem{Path: ManifestName, Message: fmt.Sprintf("the name in it is %s, and that of the skill is %s: make them equal",
+		return m, &Problem{Path: ManifestName, Message: fmt.Sprintf("the name in it is %s, and that of the skill is %s: make them equal",
 			quoted(m.Name), quoted(name))}
 	}
 	return m, nil
+}
+
+// linesOf are the lines that an error of ParseManifest is about.
+func linesOf(err error) (lines []*LineError) {
+	if all, ok := errors.AsType[lineErrors](err); ok {
+		for _, e := range all {
+			lines = append(lines, linesOf(e)...)
+		}
+	} else if one, ok := errors.AsType[*LineError](err); ok {
+		lines = append(lines, one)
+	}
+	return lines
 }
 
 // ValidPath returns an error if the path cannot be that of a file in a skill. It is relative to the skill's folder and has at most MaxPath

@@ -168,7 +168,7 @@ type frontReader struct {
 	front    Front
 	warnings warningList
 	// problems stand against the skill, each with its line.
-	problems []string
+	problems lineErrors
 }
 
 // read reads all keys in their order. root is the result of parseFront.
@@ -181,11 +181,11 @@ func (r *frontReader) read(root *yaml.Node) error {
 	}
 	for _, key := range []string{"name", "description"} {
 		if !given[key] {
-			r.problems = append(r.problems, atLine(1, fmt.Sprintf("the front matter has no %s: add a line %s: with its value", key, key)))
+			r.problems = append(r.problems, lineError(1, "the front matter has no %s: add a line %s: with its value", key, key))
 		}
 	}
 	if len(r.problems) > 0 {
-		return errors.New(strings.Join(r.problems, "; "))
+		return r.problems
 	}
 	return nil
 }
@@ -324,7 +324,7 @@ func length(key *yaml.Node, s string, most int) string {
 // required notes a problem with a key that every skill must have right.
 func (r *frontReader) required(key *yaml.Node, problem string) {
 	if problem != "" {
-		r.problems = append(r.problems, atLine(key.Line, problem))
+		r.problems = append(r.problems, &LineError{key.Line, problem})
 	}
 }
 

@@ -6,7 +6,6 @@ package skill
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -200,12 +199,32 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// lineError is an error about a line of SKILL.md, from 1.
-func lineError(line int, format string, args ...any) error {
-	return errors.New(atLine(line, fmt.Sprintf(format, args...)))
+// LineError is what is wrong with a line of SKILL.md.
+type LineError struct {
+	// Line from 1.
+	Line int
+	// Message is one sentence with the fix.
+	Message string
 }
 
-func atLine(line int, message string) string { return "line " + strconv.Itoa(line) + ": " + message }
+func (e *LineError) Error() string { return "line " + strconv.Itoa(e.Line) + ": " + e.Message }
+
+func lineError(line int, format string, args ...any) error {
+	return &LineError{line, fmt.Sprintf(format, args...)}
+}
+
+// lineErrors are several of them.
+type lineErrors []error
+
+func (l lineErrors) Error() string {
+	all := make([]string, 0, len(l))
+	for _, e := range l {
+		all = append(all, e.Error())
+	}
+	return strings.Join(all, "; ")
+}
+
+func (l lineErrors) Unwrap() []error { return l }
 
 // maxWarnings bounds the warnings of one skill, with the one that counts the omitted ones.
 const maxWarnings = 32
