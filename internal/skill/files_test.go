@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -256,4 +257,21 @@ func FuzzCheckPath(f *testing.F) {
 			t.Errorf("%q is accepted", p)
 		}
 	})
+}
+
+func TestCheckAllNamesEachProblemWithItsLine(t *testing.T) {
+	t.Parallel()
+	m, kept, problems := CheckAll("weather", []File{
+		{Path: ManifestName, Content: []byte("---\nname: A\ndescription: ''\n---\n")}, {Path: "a\x00"}, {Path: "notes.md"}, {Path: "run.log"},
+	})
+	var got []string
+	for _, p := range problems {
+		got = append(got, p.Path)
+		for _, l := range p.Lines {
+			got = append(got, strconv.Itoa(l.Line))
+		}
+	}
+	if want := []string{`"a\x00"`, ManifestName, "2", "3"}; !slices.Equal(got, want) || len(kept) != 2 || len(m.LeftOut) != 1 {
+		t.Errorf("got %q, want %q; kept are %d files, left out %q", got, want, len(kept), m.LeftOut)
+	}
 }

@@ -78,6 +78,7 @@ func List[T client.Object](w io.Writer, f Format, scheme *runtime.Scheme, object
 		return names(w, items...)
 	case JSONL:
 		return Lines(w, items)
+	case ForPeople, JSON, YAML:
 	}
 	return Value(w, f, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }

@@ -25,7 +25,7 @@ type Command struct {
 func New(c Command) *cobra.Command {
 	return verb.Group("skill", "Work with skills.",
 		c.list(), c.review(), c.diff(), c.approve(), c.reject(), c.revoke(),
-		c.export(), c.hash())
+		c.create(), c.lint(), c.load(), c.push(), c.export(), c.hash())
 }
 
 // options are the flags that verbs have in common, and the arguments.

@@ -249,7 +249,7 @@ func (c Command) printState(ctx context.Context, s subject) {
 	generation := s.Generation
 	err := wait.PollUntilContextCancel(waiting, pollInterval, true, func(ctx context.Context) (bool, error) {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(s.Skill), s.Skill)
-		return err == nil && s.Status.ObservedGeneration >= generation, nil
+		return err == nil && s.Status.ObservedGeneration >= generation && s.Status.State != "", nil
 	})
 	if err != nil {
 		fmt.Fprintln(c.Err, "note: the operator has not looked at it yet: see kubectl get skill "+s.Name)

@@ -46,9 +46,9 @@ func TestHashRefuses(t *testing.T) {
 	}{
 		"no SKILL.md":          {files: map[string]string{"scripts/a": ""}, code: 1, says: "SKILL.md"},
 		"a file too large":     {files: map[string]string{"SKILL.md": manifest, "assets/a": strings.Repeat("x", 1<<20+1)}, code: 1, says: "assets/a"},
-		"a link to a folder":   {files: map[string]string{"SKILL.md": manifest}, link: "scripts", code: 1, says: "scripts is a link"},
-		"a link elsewhere":     {files: map[string]string{"SKILL.md": manifest}, link: "docs", code: 1, says: "docs is a link"},
-		"a link to a file":     {files: map[string]string{"SKILL.md": manifest, "scripts/a": ""}, link: "scripts/b", code: 1, says: "scripts/b is a link"},
+		"a link to a folder":   {files: map[string]string{"SKILL.md": manifest}, link: "scripts", code: 1, says: "scripts: it is a link"},
+		"a link elsewhere":     {files: map[string]string{"SKILL.md": manifest}, link: "docs", code: 1, says: "docs: it is a link"},
+		"a link to a file":     {files: map[string]string{"SKILL.md": manifest, "scripts/a": ""}, link: "scripts/b", code: 1, says: "scripts/b: it is a link"},
 		"what is not standard": {files: map[string]string{"SKILL.md": strings.Replace(manifest, "---\nAsk", "color: red\n---\nAsk", 1)}, code: 0, says: "note: the standard has no key"},
 		"what tools leave behind": {
 			files: map[string]string{"SKILL.md": manifest, "node_modules/x/index.js": "", "scripts/a.pyc": ""}, code: 0, says: "note: node_modules is no part of the skill: tools leave it behind",

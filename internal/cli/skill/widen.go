@@ -4,7 +4,6 @@ package skill
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -106,18 +105,4 @@ func with[T comparable](list []T, v T) []T {
 		return list
 	}
 	return append(list, v)
-}
-
-// readPolicy reads a policy, or the first Skill in a file, as it is in a cluster.
-func readPolicy(file string) (*v1alpha1.SkillPolicy, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	p, err := policyOf(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	withDefaults(p)
-	return p, nil
 }
