@@ -24,12 +24,19 @@ func valueOf(object *corev1.Secret, c *v1alpha1.Credential) (secret.Value, error
 		return secret.Value{}, problem(v1alpha1.ReasonCredentialSecretNotFound, c,
 			"the Secret %s in namespace %s has no key %s. Add it.", object.Name, object.Namespace, c.SecretRef.Key)
 	}
-	value := trim(data)
-	if what := defect(value, c); what != "" {
+	value, what := Check(data, c)
+	if what != "" {
 		return secret.Value{}, problem(v1alpha1.ReasonCredentialInvalid, c,
 			"the value under the key %s of the Secret %s %s.", c.SecretRef.Key, object.Name, what)
 	}
 	return secret.New(value), nil
+}
+
+// Check returns the value that a run gets of what a Secret has under a key, and what is wrong with it for such a credential, "" if nothing is. The
+// text reveals nothing of the value, and goes on as a sentence that begins with "the value".
+func Check(data []byte, c *v1alpha1.Credential) (value []byte, what string) {
+	value = trim(data)
+	return value, defect(value, c)
 }
 
 // trim cuts the one newline that an editor or echo adds. A value of several lines, such as a private key, stays as it is: it is invalid without its

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/archive"
 	"motorcortex.dev/motorcortex/internal/cli/ask"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/credential"
 	"motorcortex.dev/motorcortex/internal/cli/inbox"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/start"
@@ -30,6 +31,7 @@ func New(s verb.Streams) *cobra.Command {
 	p := verb.Program(s, "kubectl-motor", "kubectl motor", "Work with Motor Cortex.",
 		archive.New(s, archive.Reader(at.Connect)),
 		skill.New(skill.Command{Streams: s, Connect: at.Connect, Wait: decisionTimeout}),
+		credential.New(credential.Command{Streams: s, Connect: at.Connect}),
 		start.New(s, at.Connect),
 		inbox.New(s, at.Connect),
 		version(s),

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credential
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
+)
+
+func (c Command) remove() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "delete NAME", Short: "Delete a credential, after a look at who uses it.", Args: verb.Args("the NAME of the credential"),
+		Long: `Delete the Secret of a credential. The approved skills that name it are listed before: their runs cannot start without it. Nothing is deleted before you say so, at
+the terminal or with --yes. Secrets that are no credentials are left to kubectl.`,
+	}
+	yes := cmd.Flags().BoolP("yes", "y", false, "delete it without a question")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.removeCredential(cmd.Context(), args[0], *yes) }
+	return cmd
+}
+
+func (c Command) removeCredential(ctx context.Context, name string, yes bool) error {
+	cl, namespace, err := c.Connect()
+	if err != nil {
+		return err
+	}
+	head := secretHead()
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	switch err := cl.Get(ctx, key, head); {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no Secret %s in the namespace %s: \"kubectl motor credential list\" lists the credentials", name, namespace)
+	case err != nil:
+		return fmt.Errorf("get the Secret %s: %w", key, err)
+	}
+	uses, err := usesIn(ctx, cl, namespace)
+	switch {
+	case apierrors.IsForbidden(err):
+		fmt.Fprintf(c.Err, "note: you may not list skills, so it is unknown which of them use it: %s\n", show.Line(err.Error(), 256))
+	case err != nil:
+		return err
+	}
+	if head.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentCredential && len(uses[key]) == 0 {
+		return fmt.Errorf("the Secret %s is no credential: it has no label %s=%s, and no skill names it. \"kubectl delete secret\" deletes any Secret",
+			key, v1alpha1.LabelComponent, v1alpha1.ComponentCredential)
+	}
+	for _, u := range uses[key] {
+		if u.Approved {
+			fmt.Fprintf(c.Err, "The approved skill %s will miss it, as %s.\n", u.Skill, u.Credential)
+		}
+	}
+	if err := c.confirm(ctx, name, yes); err != nil {
+		return err
+	}
+	// Not the one that another person made of that name meanwhile.
+	if err := cl.Delete(ctx, head, client.Preconditions{UID: &head.UID}); err != nil {
+		return fmt.Errorf("delete the Secret %s: %w", key, err)
+	}
+	fmt.Fprintf(c.Out, "secret/%s deleted\n", name)
+	return nil
+}
+
+// confirm asks the person at the terminal. It ends with the context: else nothing but a line would end it.
+func (c Command) confirm(ctx context.Context, name string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !c.Terminal || c.In == nil {
+		return verb.Misusedf("nothing is deleted without a question: say --yes")
+	}
+	fmt.Fprintf(c.Err, "Delete the credential %s? [y/N] ", name)
+	lines := make(chan string, 1)
+	// The program ends with this verb, and the goroutine with it.
+	go func() {
+		line, _ := bufio.NewReader(c.In).ReadString('\n') // Without a line, the answer is no.
+		lines <- line
+	}()
+	select {
+	case line := <-lines:
+		if line = strings.ToLower(strings.TrimSpace(line)); line == "y" || line == "yes" {
+			return nil
+		}
+		return errors.New("nothing was deleted")
+	case <-ctx.Done():
+		fmt.Fprintln(c.Err)
+		return fmt.Errorf("nothing was deleted: %w", context.Cause(ctx))
+	}
+}
