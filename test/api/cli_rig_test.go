@@ -34,8 +34,14 @@ type terminal struct {
 // sits gives a person of the namespace of the run, with these rights, a kubeconfig of their own.
 func (r *rig) sits(user string, may ...string) *terminal {
 	r.t.Helper()
-	person(r.ctx, r.t, r.ns, user, may)
-	return &terminal{t: r.t, config: kubeconfig(r.t, r.ns, user)}
+	return sitsIn(r.ctx, r.t, r.ns, user, may...)
+}
+
+// sitsIn gives a person of a namespace, with these rights, a kubeconfig of their own.
+func sitsIn(ctx context.Context, t *testing.T, namespace, user string, may ...string) *terminal {
+	t.Helper()
+	person(ctx, t, namespace, user, may)
+	return &terminal{t: t, config: kubeconfig(t, namespace, user)}
 }
 
 // types has the person type lines at a terminal.

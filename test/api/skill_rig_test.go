@@ -45,9 +45,14 @@ func newSkillRig(t *testing.T, labels ...string) *skillRig {
 	t.Parallel()
 	ctx := testContext(t)
 	r := &skillRig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, labels...)}}
+	r.readsSources()
+	return r
+}
+
+// readsSources gives the rig its reconciler.
+func (r *skillRig) readsSources() {
 	r.source = &countedSource{Source: &skillsource.Reader{Live: manager}}
 	r.restart()
-	return r
 }
 
 // restart is another process of the manager.
