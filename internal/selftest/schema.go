@@ -18,7 +18,7 @@ import (
 )
 
 // ErrOldSchema means that the API server would drop fields that this version writes.
-var ErrOldSchema = errors.New("the CustomResourceDefinitions in the cluster are older than this manager")
+var ErrOldSchema = errors.New("the CustomResourceDefinitions in the cluster are older than this version")
 
 // kinds are the types that the manager writes, by their names in the API server's schema.
 var kinds = map[string]reflect.Type{

@@ -8,10 +8,15 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,22 +44,47 @@ func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(
 		v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme),
+		admissionv1.AddToScheme(scheme), appsv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme),
 	)
 }
 
-// Connect is a Connect that uses the flags.
-func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
+// Raw returns a client of the API server for what is no object: its version and its schemas.
+type Raw func() (rest.Interface, error)
+
+// Raw is a Raw that uses the flags.
+func (f *Flags) Raw() (rest.Interface, error) {
+	rest, _, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return d.RESTClient(), nil
+}
+
+// config reads the kubeconfig.
+func (f *Flags) config() (rest *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
-	rest, err := config.ClientConfig()
+	if rest, err = config.ClientConfig(); err == nil {
+		namespace, _, err = config.Namespace()
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	// As kubectl: an inbox of many namespaces takes many requests at once.
 	rest.QPS, rest.Burst = 50, 300
-	if namespace, _, err = config.Namespace(); err != nil {
-		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	return rest, namespace, nil
+}
+
+// Connect is a Connect that uses the flags.
+func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
+	rest, namespace, err := f.config()
+	if err != nil {
+		return nil, "", err
 	}
 	scheme, err := Scheme()
 	if err != nil {

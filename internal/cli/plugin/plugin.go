@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/ask"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/credential"
+	"motorcortex.dev/motorcortex/internal/cli/doctor"
 	"motorcortex.dev/motorcortex/internal/cli/inbox"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/start"
@@ -32,6 +33,7 @@ func New(s verb.Streams) *cobra.Command {
 		archive.New(s, archive.Reader(at.Connect)),
 		skill.New(skill.Command{Streams: s, Connect: at.Connect, Wait: decisionTimeout}),
 		credential.New(credential.Command{Streams: s, Connect: at.Connect}),
+		doctor.New(s, at.Connect, at.Raw),
 		start.New(s, at.Connect),
 		inbox.New(s, at.Connect),
 		version(s),

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// maxRuns is how many runs are looked through for the newest proof.
+const maxRuns = 500
+
+// services are what a MotorCortex configures, by the conditions about them.
+var services = []struct{ name, condition string }{
+	{"model", v1alpha1.CortexModelAvailable}, {"search", v1alpha1.CortexSearchReady}, {"archive", v1alpha1.CortexArchiveReady},
+}
+
+// cortex says what the MotorCortex of the namespace knows of its services.
+func (e *examiner) cortex(ctx context.Context) {
+	const name = "model"
+	needed := right{"get", v1alpha1.GroupVersion.Group, "motorcortices", v1alpha1.CortexName, e.namespace}
+	if e.lacks(ctx, name, needed) {
+		return
+	}
+	cortex := &v1alpha1.MotorCortex{}
+	err := e.client.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: v1alpha1.CortexName}, cortex)
+	switch {
+	case apierrors.IsNotFound(err):
+		e.say(name, Warning, "make a MotorCortex "+v1alpha1.CortexName+", unless the operator has a model for all namespaces", "the namespace %s has no MotorCortex, so it is not known whether a model answers", e.namespace)
+		return
+	case err != nil:
+		e.trouble(name, needed, err)
+		return
+	case len(cortex.Status.Conditions) == 0:
+		e.say(name, Unknown, "see the checks of the operator", "the operator has not looked at the MotorCortex of the namespace %s yet", e.namespace)
+		return
+	}
+	for _, s := range services {
+		c := apimeta.FindStatusCondition(cortex.Status.Conditions, s.condition)
+		switch {
+		case c == nil:
+			// It is not configured.
+		case c.Status == metav1.ConditionTrue && c.Reason == v1alpha1.ReasonModelNotListed:
+			e.say(s.name, Warning, "check the name in spec.models of the MotorCortex, unless the endpoint serves names that it does not list", "%s", c.Message)
+		case c.Status == metav1.ConditionTrue:
+			e.say(s.name, OK, "", "%s", c.Message)
+		case c.Status == metav1.ConditionFalse:
+			e.say(s.name, Failed, "see the reason "+c.Reason+" in the reference, and the MotorCortex of the namespace", "%s", c.Message)
+		default:
+			e.say(s.name, Unknown, "try again", "%s", c.Message)
+		}
+	}
+}
+
+// isolation looks for the newest proof that a sandbox of the namespace is closed: the operator makes it before each sandbox is used.
+func (e *examiner) isolation(ctx context.Context) {
+	const name = "isolation"
+	needed := right{"list", v1alpha1.GroupVersion.Group, "motorruns", "", e.namespace}
+	if e.lacks(ctx, name, needed) {
+		return
+	}
+	runs := &v1alpha1.MotorRunList{}
+	if err := e.client.List(ctx, runs, client.InNamespace(e.namespace), client.Limit(maxRuns)); err != nil {
+		e.trouble(name, needed, err)
+		return
+	}
+	var newest *metav1.Condition
+	run := ""
+	for i := range runs.Items {
+		c := apimeta.FindStatusCondition(runs.Items[i].Status.Conditions, v1alpha1.ConditionIsolationVerified)
+		if c != nil && c.Status != metav1.ConditionUnknown && (newest == nil || newest.LastTransitionTime.Before(&c.LastTransitionTime)) {
+			newest, run = c, runs.Items[i].Name
+		}
+	}
+	switch {
+	case newest == nil:
+		e.say(name, Unknown, "start a run: the operator tries each sandbox before anything runs in it", "no sandbox of the namespace %s was tried yet", e.namespace)
+	case newest.Status == metav1.ConditionTrue:
+		e.say(name, OK, "", "the newest sandbox, of the run %s, was tried: %s", run, newest.Message)
+	case newest.Reason == v1alpha1.ReasonIsolationLost:
+		e.say(name, Warning, "find out who writes the NetworkPolicies of sandboxes, if it repeats", "of the run %s: %s", run, newest.Message)
+	default:
+		e.say(name, Failed, "use a network plugin that enforces NetworkPolicy for egress, and see the reason "+newest.Reason+" in the reference", "of the run %s: %s", run, newest.Message)
+	}
+}
+
+// pools says how the pools of the namespace stand.
+func (e *examiner) pools(ctx context.Context) {
+	const name = "pools"
+	needed := right{"list", v1alpha1.GroupVersion.Group, "sandboxpools", "", e.namespace}
+	if e.lacks(ctx, name, needed) {
+		return
+	}
+	pools := &v1alpha1.SandboxPoolList{}
+	if err := e.client.List(ctx, pools, client.InNamespace(e.namespace)); err != nil {
+		e.trouble(name, needed, err)
+		return
+	}
+	if len(pools.Items) == 0 {
+		e.say(name, OK, "", "the namespace %s has none", e.namespace)
+	}
+	for i := range pools.Items {
+		p := &pools.Items[i]
+		c := apimeta.FindStatusCondition(p.Status.Conditions, v1alpha1.PoolReady)
+		switch name := "pool " + p.Name; {
+		case c == nil:
+			e.say(name, Unknown, "see the checks of the operator", "the operator has not looked at it yet")
+		case c.Status == metav1.ConditionTrue:
+			e.say(name, OK, "", "%d sandboxes are ready", p.Status.ReadyReplicas)
+		default:
+			// Runs start without it meanwhile.
+			e.say(name, Warning, "see the reason "+c.Reason+" in the reference", "%d of %d sandboxes are ready: %s", p.Status.ReadyReplicas, p.Status.Replicas, c.Message)
+		}
+	}
+}
