@@ -29,7 +29,7 @@ func TestListSaysWhoMayUseACredential(t *testing.T) {
 	made, changed := metav1.NewTime(time.Now().Add(-48*time.Hour)), metav1.NewTime(time.Now().Add(-2*time.Hour))
 	saved := credentialSecret("saved", map[string]string{"motorcortex.dev/hosts": "api.example.org , b.example.org", "motorcortex.dev/saved-by-run": "run-1\x1b[2J"})
 	saved.CreationTimestamp = made
-	saved.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &changed, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}}
+	saved.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &changed, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}")}}
 	other := credentialSecret("unlabelled", nil)
 	other.Labels = nil
 	foreign := credentialSecret("foreign", nil)

@@ -24,7 +24,7 @@ func (c Command) read(ctx context.Context, file, name string) ([]byte, error) {
 	if file != "" && file != "-" {
 		value, err := readFile(file)
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			// Who gives the value in place of the file must not find it in an error.
+			// A person may have given the value in place of the file: it must not be in an error.
 			err = path.Err
 		}
 		if err != nil {

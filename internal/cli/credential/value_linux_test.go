@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,13 +75,15 @@ func (p *prompted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func setAt(ctx context.Context, r *rig, x *terminal, errs *prompted) int {
+// at is a program at a terminal, which asks there.
+func (r *rig) at(x *terminal, errs *prompted) *cobra.Command {
 	c := cli.Command{
 		Streams: verb.Streams{In: x.File, Out: errs, Err: errs, Terminal: true}, Connect: func() (client.WithWatch, string, error) { return r.WithWatch, "ns", nil },
 	}
-	p := verb.Program(c.Streams, "kubectl-motor", "kubectl motor", "Test.", cli.New(c))
-	return verb.Run(ctx, p, []string{"credential", "set", "weather"})
+	return verb.Program(c.Streams, "kubectl-motor", "kubectl motor", "Test.", cli.New(c))
 }
+
+var setWeather = []string{"credential", "set", "weather"}
 
 func TestATerminalDoesNotShowTheValue(t *testing.T) {
 	t.Parallel()
@@ -94,7 +97,7 @@ func TestATerminalDoesNotShowTheValue(t *testing.T) {
 			_, _ = x.keys.WriteString(value + "\n")
 		}()
 	}}
-	if code := setAt(t.Context(), r, x, errs); code != 0 || !<-hidden {
+	if code := verb.Run(t.Context(), r.at(x, errs), setWeather); code != 0 || !<-hidden {
 		t.Fatalf("exit code %d: %s", code, &errs.all)
 	}
 	if got := r.secret("weather").Data["value"]; string(got) != value {
@@ -117,7 +120,7 @@ func TestAnInterruptLeavesTheTerminalAsItWas(t *testing.T) {
 			cancel(errors.New("interrupted"))
 		}()
 	}}
-	if code := setAt(ctx, r, x, errs); code != 1 || !strings.Contains(errs.all.String(), "no value was given: interrupted") {
+	if code := verb.Run(ctx, r.at(x, errs), setWeather); code != 1 || !strings.Contains(errs.all.String(), "no value was given: interrupted") {
 		t.Errorf("exit code %d: %s", code, &errs.all)
 	}
 	if !x.echoes() {

@@ -89,7 +89,7 @@ A check that you may not make is unknown, with the right that is missing. The ex
 		if err := e.examine(cmd.Context(), *patience); err != nil {
 			return err
 		}
-		count, err := print(s.Out, format, e.found)
+		count, err := report(s.Out, format, e.found)
 		if err != nil {
 			return err
 		}
@@ -124,8 +124,8 @@ func (e *examiner) say(name string, status Status, do, format string, args ...an
 	e.found = append(e.found, Check{Name: name, Status: status, Message: fmt.Sprintf(format, args...), Do: do})
 }
 
-// print prints the checks, and counts them.
-func print(w io.Writer, f output.Format, checks []Check) (map[Status]int, error) {
+// report prints the checks, and counts them.
+func report(w io.Writer, f output.Format, checks []Check) (map[Status]int, error) {
 	count := map[Status]int{}
 	for _, c := range checks {
 		count[c.Status]++

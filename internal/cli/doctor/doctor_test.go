@@ -231,7 +231,7 @@ func TestAnAPIServerThatDoesNotAnswer(t *testing.T) {
 		}
 		<-r.Context().Done()
 	}
-	code, out, _ := i.run("--timeout", "200ms")
+	code, out, _ := i.run("--timeout", "1s")
 	if code != verb.ExitFailed || !strings.Contains(out, "failed    kinds ") || !strings.Contains(out, "ok        leader ") {
 		t.Errorf("exit code %d, %s", code, out)
 	}
