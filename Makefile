@@ -178,6 +178,10 @@ plugin: ## Build kubectl motor and its completion into PLUGIN_DIR, ~/.local/bin 
 		ln -sf kubectl-motor "$$dir/kubectl_complete-motor" && echo "$$dir/kubectl-motor" && \
 		case ":$$PATH:" in *":$$dir:"*) ;; *) echo "$$dir is not on your PATH: kubectl finds plugins there only";; esac
 
+.PHONY: plugin-archives
+plugin-archives: ## Pack kubectl motor for every platform into dist/plugin, with the manifest for krew. PLUGIN_URL is where they will be published.
+	go run ./hack/pluginpack -url "$(PLUGIN_URL)"
+
 .PHONY: build-installer
 build-installer: ## Write the installation as one file, dist/install.yaml.
 	@mkdir -p dist && $(KUSTOMIZE) build config/default > dist/install.yaml && echo dist/install.yaml
