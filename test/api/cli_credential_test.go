@@ -92,6 +92,12 @@ func TestCredentialsAreKept(t *testing.T) {
 
 	get.types("n\n").want(1, "credential delete weather", "The approved skill forecast will miss it, as weather_key.", "nothing was deleted")
 	get.types("").want(1, "credential delete login --yes", "is no credential")
+	// What a person looked at is what goes, not what another made of that name before the answer.
+	other := &meanwhile{line: strings.NewReader("y\n"), do: func() {
+		must(t, admin.Delete(ctx, secret("weather")))
+		must(t, admin.Create(ctx, &corev1.Secret{ObjectMeta: meta(ns, "weather"), Data: map[string][]byte{"value": []byte(old)}}))
+	}}
+	(&terminal{t, get.config, other}).want(1, "credential delete weather", "delete the Secret "+ns+"/weather: ")
 	get.types("y\n").want(0, "credential delete weather", "secret/weather deleted")
 	if err := admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "weather"}, &corev1.Secret{}); !apierrors.IsNotFound(err) {
 		t.Errorf("it is still there: %v", err)
