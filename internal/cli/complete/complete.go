@@ -50,6 +50,31 @@ func Runs(connect cluster.Connect, fits func(*v1alpha1.MotorRun) bool) cobra.Com
 	}
 }
 
+// Skills completes the first argument with the names of skills. Without a cluster it completes nothing.
+func Skills(connect cluster.Connect) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			// An export goes into a folder.
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		c, namespace, err := connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+		defer cancel()
+		list := &v1alpha1.SkillList{}
+		if err := c.List(ctx, list, client.InNamespace(namespace), client.Limit(most)); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for i := range list.Items {
+			names = append(names, cobra.CompletionWithDesc(list.Items[i].Name, string(list.Items[i].Status.State)))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // hint tells runs apart.
 func hint(run *v1alpha1.MotorRun) string {
 	if p := run.Status.Pending(); p != nil {

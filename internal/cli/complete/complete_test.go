@@ -55,3 +55,32 @@ func TestRuns(t *testing.T) {
 		})
 	}
 }
+
+func TestSkills(t *testing.T) {
+	t.Parallel()
+	scheme, err := cluster.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	skill := func(namespace, name string) *v1alpha1.Skill {
+		return &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Status: v1alpha1.SkillStatus{State: v1alpha1.SkillApproved}}
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(skill("ns", "a"), skill("ns", "b"), skill("other", "c")).Build()
+	for name, tt := range map[string]struct {
+		err       error
+		args      []string
+		want      []string
+		directive cobra.ShellCompDirective
+	}{
+		"those of the namespace": {nil, nil, []string{"a\tApproved", "b\tApproved"}, cobra.ShellCompDirectiveNoFileComp},
+		"a folder":               {nil, []string{"a"}, nil, cobra.ShellCompDirectiveFilterDirs},
+		"no cluster":             {errors.New("there is none"), nil, nil, cobra.ShellCompDirectiveNoFileComp},
+	} {
+		cmd := &cobra.Command{}
+		cmd.SetContext(t.Context())
+		got, directive := complete.Skills(func() (client.WithWatch, string, error) { return c, "ns", tt.err })(cmd, tt.args, "")
+		if !slices.Equal(got, tt.want) || directive != tt.directive {
+			t.Errorf("%s: %q, %v, want %q", name, got, directive, tt.want)
+		}
+	}
+}

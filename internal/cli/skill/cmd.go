@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/complete"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
@@ -23,9 +24,11 @@ type Command struct {
 
 // New is the command `kubectl motor skill`.
 func New(c Command) *cobra.Command {
-	return verb.Group("skill", "Work with skills.",
-		c.list(), c.review(), c.diff(), c.approve(), c.reject(), c.revoke(),
-		c.create(), c.lint(), c.load(), c.push(), c.export(), c.hash())
+	named := []*cobra.Command{c.review(), c.diff(), c.approve(), c.reject(), c.revoke(), c.export()}
+	for _, cmd := range named {
+		cmd.ValidArgsFunction = complete.Skills(c.Connect)
+	}
+	return verb.Group("skill", "Work with skills.", append(named, c.list(), c.create(), c.lint(), c.load(), c.push(), c.hash())...)
 }
 
 // options are the flags that verbs have in common, and the arguments.
