@@ -152,6 +152,10 @@ func TestWriteForPrograms(t *testing.T) {
 		}
 	}
 	b.Reset()
+	if err := write(&b, output.JSONL, entries(t), false, now); err != nil || strings.Count(b.String(), "\n") != 4 || !strings.HasPrefix(b.String(), `{"namespace":"other","run":"release"`) {
+		t.Errorf("lines are %s, %v", &b, err)
+	}
+	b.Reset()
 	if err := write(&b, output.JSON, nil, false, now); err != nil || !strings.Contains(b.String(), `"items": []`) {
 		t.Errorf("nothing is %s, %v", &b, err)
 	}
