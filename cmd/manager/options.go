@@ -127,7 +127,7 @@ func (o *options) complete() error {
 		return fmt.Errorf("--max-loops is %d: it must be a number of runs, or 0 for as many as there is memory for", o.maxLoops)
 	}
 	// A negative limit changes nothing.
-	loops, bytes := engine.Slots(debug.SetMemoryLimit(-1), runtime.GOMAXPROCS(0))
+	loops, bytes := engine.SlotsFor(debug.SetMemoryLimit(-1), runtime.GOMAXPROCS(0))
 	o.maxLoops, o.loopMemory = cmp.Or(o.maxLoops, loops), bytes
 	var err error
 	if o.outsideAddresses, err = parseEach("isolation-outside", o.outside, netip.ParseAddrPort); err != nil {

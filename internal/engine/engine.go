@@ -30,6 +30,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
@@ -77,8 +78,10 @@ type Engine struct {
 	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
-	Config          Config
-	Logger          *slog.Logger
+	// Observer is told how loops spend their time, nothing if it is nil.
+	Observer motorloop.Observer
+	Config   Config
+	Logger   *slog.Logger
 	// Now is the process's clock, which Leases and pauses use.
 	Now func() time.Time
 	// Time is the clock for all times in the API. If it is nil, Now is used, and all time counts.

@@ -199,6 +199,9 @@ func TestNamespacesShareTheLoops(t *testing.T) {
 	if runs != 3 {
 		t.Fatalf("%d loops of one namespace run", runs)
 	}
+	if got, want := e.Slots(), (Slots{Running: 3, Waiting: 2}); got != want {
+		t.Errorf("the slots are %+v, want %+v", got, want)
+	}
 	// A namespace without a loop does not wait for the calls and models of one that came first.
 	if first := testRun("b", "0"); e.ensure(first).RequeueAfter > 0 || !running(first) {
 		t.Fatal("the first run of another namespace waits")

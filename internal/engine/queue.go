@@ -84,6 +84,19 @@ func (e *Engine) loopsOf(namespace string) int {
 	return has
 }
 
+// Slots are how many slots of this replica are in use.
+type Slots struct {
+	// Running loops, Looks that are last looks at a sandbox, and Waiting runs that wait for a slot or for the Lease.
+	Running, Looks, Waiting int
+}
+
+// Slots returns how many slots of this replica are in use now.
+func (e *Engine) Slots() Slots {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return Slots{e.running, e.looking, len(e.queue)}
+}
+
 // notify triggers Reconcile for runs, in this order. Runs that waited for a slot and find none retain their position.
 func (e *Engine) notify(runs []*v1alpha1.MotorRun) {
 	for _, run := range runs {

@@ -18,9 +18,9 @@ const (
 // quantum is how long a loop may go on while another run waits for a slot. Each start of a loop reads its whole journal.
 const quantum = 15 * time.Second
 
-// Slots returns how many loops a replica has memory and processors for, and how many bytes they may have together. memory is the bound of the process
+// SlotsFor returns how many loops a replica has memory and processors for, and how many bytes they may have together. memory is the bound of the process
 // in bytes; most of it is for the caches and for files of skills.
-func Slots(memory int64, processors int) (loops int, bytes int64) {
+func SlotsFor(memory int64, processors int) (loops int, bytes int64) {
 	const perProcessor, least = 512, 8
 	bytes = max(memory/3, least*loopBytes)
 	return int(min(bytes/loopBytes, int64(perProcessor*processors))), bytes

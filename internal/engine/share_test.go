@@ -31,7 +31,7 @@ func TestSlotsFollowMemoryAndProcessors(t *testing.T) {
 		"hardly any memory":  {1, 2, 8, 4 << 20},
 		"no bound":           {math.MaxInt64, 2, 1024, math.MaxInt64 / 3},
 	} {
-		if loops, bytes := Slots(tt.memory, tt.processors); loops != tt.loops || bytes != tt.bytes {
+		if loops, bytes := SlotsFor(tt.memory, tt.processors); loops != tt.loops || bytes != tt.bytes {
 			t.Errorf("%s: %d loops in %d bytes", name, loops, bytes)
 		}
 	}

@@ -63,11 +63,12 @@ func (r *run) carryOut(ctx context.Context) (*turn.Ask, error) {
 	return open, r.settle(ctx, t)
 }
 
-// tell logs that a call has its result.
+// tell reports that a call has its result.
 func (r *run) tell(ctx context.Context, c *turn.Call, res *toolapi.Result) {
 	r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
 		slog.String("call", c.ID), slog.String("tool", c.Tool), slog.Bool("ok", res.OK),
 		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
+	r.observer.CallEnded(c.Tool, res.ErrorCode, time.Duration(res.DurationMs)*time.Millisecond)
 }
 
 // serve returns the result of call i of the turn, from the server of its tool, or the ask that must be answered first.
@@ -169,6 +170,7 @@ func (r *run) execute(ctx context.Context, t *turn.Turn, c *turn.Call, id string
 
 // call makes one call, or waits for it if it is being made already.
 func (r *run) call(ctx context.Context, t *turn.Turn, c *turn.Call, id string) (toolapi.Result, error) {
+	defer r.watch.Wait()()
 	if begun := r.ahead[id]; begun != nil {
 		delete(r.ahead, id)
 		e := <-begun

@@ -2,7 +2,11 @@
 
 package motorloop
 
-import "context"
+import (
+	"context"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/stopwatch"
+)
 
 // gate blocks tool calls until the sandbox is ready. It lets the wait for the sandbox and the first model call
 // overlap: both take seconds, and neither needs the other.
@@ -14,6 +18,8 @@ type gate struct {
 	// broken ends when ready has failed, after done.
 	broken context.Context //nolint:containedctx // it is a signal, not a scope
 	fail   context.CancelFunc
+	// watch is told of the time that the sandbox takes, unless it is nil.
+	watch *stopwatch.Stopwatch
 }
 
 func newGate(ready func(context.Context) error) *gate {
@@ -53,6 +59,9 @@ func (g *gate) callReady(ctx context.Context) (err error) {
 // wait returns when tools may be called, or with the reason why they may not.
 func (g *gate) wait(ctx context.Context) error {
 	g.start(ctx)
+	if g.watch != nil {
+		defer g.watch.Wait()()
+	}
 	select {
 	case <-g.done:
 		return g.err

@@ -155,7 +155,9 @@ func (r *run) look(ctx context.Context, id, tool string, args any) (toolapi.Resu
 		if err := r.gate.wait(ctx); err != nil {
 			return toolapi.Result{}, err
 		}
+		waited := r.watch.Wait()
 		res, err := r.tools.Call(ctx, toolapi.Call{ID: turn.ExecutionID(id, n), Tool: tool, Arguments: encoded, MaxOutputBytes: record.MinOutputShare})
+		waited()
 		if err != nil || !result.EndedFromOutside(&res) && !res.Retryable || n == maxLooks-1 {
 			return res, err
 		}

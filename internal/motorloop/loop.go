@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/record"
+	"motorcortex.dev/motorcortex/internal/motorloop/stopwatch"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/motorloop/verdict"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -59,6 +60,8 @@ type Loop struct {
 	Now func() time.Time
 	// Logger gets one line per turn and one per tool call, without contents. Nil logs nothing.
 	Logger *slog.Logger
+	// Observer is told how the loop spends its time. Nil observes nothing.
+	Observer Observer
 }
 
 // Run carries the attempt on until it is over or needs a person. turns are those of the journal, oldest first; Run does
@@ -128,6 +131,9 @@ type run struct {
 	// ask for peer until it is known.
 	askPeer func(context.Context) *toolapi.Peer
 
+	observer Observer
+	// watch measures the time in which the loop waits for nothing.
+	watch   *stopwatch.Stopwatch
 	catalog *catalog.Catalog
 	gate    *gate
 	turns   []*turn.Turn
@@ -145,6 +151,7 @@ func (l *Loop) newRun(turns []*turn.Turn) *run {
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
 		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills, givesBack: l.GivesBack,
 		servers: l.MCP, askPeer: l.Peer, catalog: catalog.With(l.Config.MCPServers), gate: newGate(l.Ready),
+		observer: l.Observer, watch: &stopwatch.Stopwatch{},
 	}
 	if r.person == nil {
 		r.person = absent{}
@@ -155,6 +162,10 @@ func (l *Loop) newRun(turns []*turn.Turn) *run {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	if r.observer == nil {
+		r.observer = unobserved{}
+	}
+	r.gate.watch = r.watch
 	for _, t := range turns {
 		r.turns = append(r.turns, turn.Clone(t))
 	}
@@ -197,6 +208,9 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 			return outcome.Outcome{}, err
 		}
 		r.turns, appended = append(r.turns, t), true
+		if own, measured := r.watch.Lap(); measured {
+			r.observer.StepRecorded(own)
+		}
 	}
 }
 
@@ -256,7 +270,9 @@ func (r *run) complete(ctx context.Context, req chat.Request) (chat.Answer, time
 		return chat.Answer{}, 0, err
 	}
 	start := r.now()
+	waited := r.watch.Wait()
 	a, err := r.model.Complete(modelCtx, req)
+	waited()
 	if err != nil {
 		if gateErr := r.gate.failed(); gateErr != nil {
 			return chat.Answer{}, 0, gateErr

@@ -21,7 +21,9 @@ func (r *run) learnPeer(ctx context.Context) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer r.gate.onFailure(cancel)()
+	waited := r.watch.Wait()
 	r.cfg.Peer = r.askPeer(asking)
+	waited()
 	r.keepPrompt()
 }
 

@@ -70,6 +70,7 @@ func (r *run) saveCredential(ctx context.Context, t *turn.Turn, c *turn.Call) (*
 	if err := r.gate.wait(ctx); err != nil {
 		return nil, err
 	}
+	defer r.watch.Wait()()
 	res, err := r.credentials.Save(ctx, catalog.ObjectOrEmpty(c.Arguments))
 	if err != nil {
 		return nil, err
@@ -82,6 +83,7 @@ func (r *run) searchWeb(ctx context.Context, t *turn.Turn, c *turn.Call) (*toola
 	if r.search == nil {
 		return result.Refusal(toolapi.CodeToolNotGranted, noSearchText), nil
 	}
+	defer r.watch.Wait()()
 	res, err := r.search.Search(ctx, catalog.ObjectOrEmpty(c.Arguments))
 	if err != nil {
 		return nil, err

@@ -38,10 +38,12 @@ func (r *run) skillProblems(ctx context.Context, c *turn.Call, status toolapi.Fi
 		return "", nil
 	}
 	succeeded := status == toolapi.FinishSucceeded
+	waited := r.watch.Wait()
 	problems, err := r.skills.Problems(ctx, succeeded)
 	if err != nil && ctx.Err() == nil {
 		problems, err = r.skills.Problems(ctx, succeeded)
 	}
+	waited()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

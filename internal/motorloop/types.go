@@ -8,6 +8,7 @@ package motorloop
 import (
 	"context"
 	"errors"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -75,3 +76,18 @@ type CredentialStore interface {
 	// called again for the same call.
 	Save(ctx context.Context, arguments string) (toolapi.Result, error)
 }
+
+// Observer is told how loops spend their time. Its methods must return at once. Many loops call them at the same time.
+type Observer interface {
+	// StepRecorded is told, of each record after the first one of a Run, how much time passed since the record before it in which the loop waited for
+	// no model, no tool and no sandbox.
+	StepRecorded(overhead time.Duration)
+	// CallEnded is told of the result of a call. The code is "" for success. A model chooses the tool, and a sandbox the code: both can be any text.
+	CallEnded(tool, code string, took time.Duration)
+}
+
+// unobserved is the Observer of a loop that has none.
+type unobserved struct{}
+
+func (unobserved) StepRecorded(time.Duration)              {}
+func (unobserved) CallEnded(string, string, time.Duration) {}

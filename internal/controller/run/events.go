@@ -183,3 +183,15 @@ func startedNote(run *v1alpha1.MotorRun, a *v1alpha1.AttemptStatus) string {
 	}
 	return fmt.Sprintf("Attempt %d begins, as a person decided.", a.Index)
 }
+
+// observeEnd tells the Observer of a run whose end was just written.
+func (r *Reconciler) observeEnd(s *pass.Run) {
+	if r.Observer == nil || pass.IsFinished(s.Before) || !pass.IsFinished(s.Run) {
+		return
+	}
+	c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c == nil {
+		return
+	}
+	r.Observer.RunEnded(c.Reason, c.Status == metav1.ConditionTrue, s.Now.Sub(s.Run.CreationTimestamp.Time))
+}

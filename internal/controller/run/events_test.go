@@ -5,8 +5,13 @@ package run
 import (
 	"strings"
 	"testing"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // The Event of an attempt names the person who decided about the attempt before, and none where the operator decided.
@@ -50,6 +55,41 @@ func TestAttemptTransitions(t *testing.T) {
 		before.Status.Attempts, after.Status.Attempts = tt.before, tt.after
 		if got := attemptTransitions(before, after); len(got) != tt.want {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// An end is counted once: when it was written, and not in the passes after it.
+func TestAnEndIsObservedOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		wasFinished, isFinished bool
+		succeeded               metav1.ConditionStatus
+		reason, want            string
+	}{
+		"it goes on":   {false, false, metav1.ConditionUnknown, v1alpha1.ReasonRunning, ""},
+		"it succeeds":  {false, true, metav1.ConditionTrue, v1alpha1.ReasonCompleted, "ended Completed true 1m0s"},
+		"it fails":     {false, true, metav1.ConditionFalse, v1alpha1.ReasonTimeout, "ended Timeout false 1m0s"},
+		"it has ended": {true, true, metav1.ConditionTrue, v1alpha1.ReasonCompleted, ""},
+	} {
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}}
+		finish := func(finished bool) {
+			status := metav1.ConditionFalse
+			if finished {
+				status = metav1.ConditionTrue
+			}
+			apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionFinished, Status: status, Reason: tt.reason})
+		}
+		finish(tt.wasFinished)
+		s := pass.NewRun(run, now)
+		finish(tt.isFinished)
+		apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: tt.succeeded, Reason: tt.reason})
+		var told observer
+		(&Reconciler{Observer: &told}).observeEnd(s)
+		(&Reconciler{}).observeEnd(s)
+		if string(told) != tt.want {
+			t.Errorf("%s: told %q, want %q", name, told, tt.want)
 		}
 	}
 }

@@ -75,6 +75,16 @@ type Config struct {
 // Counter counts events for a monitoring system.
 type Counter interface{ Inc() }
 
+// Observer is told what becomes of runs, for a monitoring system. Its methods must return at once.
+type Observer interface {
+	// RunEnded is told of a run that has ended, when its status says so: the reason of the condition Succeeded, and how long ago the run was created.
+	RunEnded(reason string, succeeded bool, took time.Duration)
+	// PoolAdopted is told of a sandbox that a run took from a pool.
+	PoolAdopted(namespace, pool string)
+	// PoolMissed is told of a sandbox that was made because no pool had one that fits. pool is the first one that it could have come from.
+	PoolMissed(namespace, pool string)
+}
+
 // Pools give runs sandboxes that are there already.
 type Pools interface {
 	// Take returns the Pod that is the run's from now on, nil if no pool has one that fits.
@@ -92,6 +102,8 @@ type Reconciler struct {
 	Models   cortex.Resolver
 	// Pools give runs sandboxes that are there already. Nil: each run gets a new one.
 	Pools Pools
+	// Observer is told what becomes of runs. Nil is told nothing.
+	Observer Observer
 	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.
 	Workers placement.Workers
 	Config  Config
@@ -279,6 +291,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	}
 	s.Run.ObjectMeta, s.Run.Status = stored.ObjectMeta, stored.Status
 	r.noteCounted(s.Run, paused)
+	r.observeEnd(s)
 	pass.Tell(r.Recorder, s.Run, append(transitions(s.Before, s.Run), approvalTransitions(s.Before, s.Run, s.Progress)...))
 	return nil
 }

@@ -87,6 +87,7 @@ func (r *Reconciler) takePooled(ctx context.Context, s *pass.Run, want *corev1.P
 	pod, err := r.Pools.Take(ctx, pool.Wanted{Run: s.Run, Pools: s.Pools, Pod: want, Baseline: r.policies().BaselineIdentity(s.Run)})
 	if pod != nil && err == nil {
 		takePod(s, pod)
+		r.observePool(s, sandbox.PoolName(pod))
 	}
 	return pod, err
 }
@@ -134,5 +135,17 @@ func (r *Reconciler) createPod(ctx context.Context, s *pass.Run) error {
 		return fmt.Errorf("create the sandbox Pod: %w", err)
 	}
 	takePod(s, pod)
+	r.observePool(s, "")
 	return r.observeClaim(ctx, s)
+}
+
+// observePool tells the Observer from which pool a new sandbox of the run is, "" for none.
+func (r *Reconciler) observePool(s *pass.Run, name string) {
+	switch {
+	case r.Observer == nil || r.Pools == nil || len(s.Pools) == 0:
+	case name != "":
+		r.Observer.PoolAdopted(s.Run.Namespace, name)
+	default:
+		r.Observer.PoolMissed(s.Run.Namespace, s.Pools[0])
+	}
 }

@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -31,6 +32,19 @@ func (p *fakePools) Take(_ context.Context, w pool.Wanted) (*corev1.Pod, error) 
 	return p.pod, p.err
 }
 
+// observer notes what it was told last.
+type observer string
+
+func (o *observer) PoolAdopted(namespace, pool string) {
+	*o = observer("adopted " + namespace + "/" + pool)
+}
+func (o *observer) PoolMissed(namespace, pool string) {
+	*o = observer("missed " + namespace + "/" + pool)
+}
+func (o *observer) RunEnded(reason string, succeeded bool, took time.Duration) {
+	*o = observer(fmt.Sprintf("ended %s %t %s", reason, succeeded, took))
+}
+
 // A run takes a sandbox from the pools that its namespace names, and gets a new one if they have none.
 func TestASandboxIsTakenOrMade(t *testing.T) {
 	t.Parallel()
@@ -43,13 +57,15 @@ func TestASandboxIsTakenOrMade(t *testing.T) {
 		pod  string
 		made bool
 		err  error
+		// told is what the observer is told.
+		told string
 	}{
-		"taken":                    {&fakePools{pod: taken}, []string{"a", "b"}, taken.Name, false, nil},
-		"the pools have none":      {&fakePools{}, []string{"a", "b"}, "run-motor-sandbox", true, nil},
-		"no pool is named":         {&fakePools{pod: taken}, nil, "run-motor-sandbox", true, nil},
-		"a manager without pools":  {nil, []string{"a"}, "run-motor-sandbox", true, nil},
-		"it may have been taken":   {&fakePools{err: away}, []string{"a"}, "", false, away},
-		"taken, and with an error": {&fakePools{pod: taken, err: away}, []string{"a"}, "", false, away},
+		"taken":                    {&fakePools{pod: taken}, []string{"a", "b"}, taken.Name, false, nil, "adopted ns/pool"},
+		"the pools have none":      {&fakePools{}, []string{"a", "b"}, "run-motor-sandbox", true, nil, "missed ns/a"},
+		"no pool is named":         {&fakePools{pod: taken}, nil, "run-motor-sandbox", true, nil, ""},
+		"a manager without pools":  {nil, []string{"a"}, "run-motor-sandbox", true, nil, ""},
+		"it may have been taken":   {&fakePools{err: away}, []string{"a"}, "", false, away, ""},
+		"taken, and with an error": {&fakePools{pod: taken, err: away}, []string{"a"}, "", false, away, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +77,8 @@ func TestASandboxIsTakenOrMade(t *testing.T) {
 			baseline := sandbox.BaselineNetworkPolicy(run.Namespace, sandbox.Config{})
 			baseline.UID, baseline.Generation = "policy", 3
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(baseline).Build()
-			r := &Reconciler{Client: c, Live: c, Pools: tt.pools, Config: Config{WithoutNodes: true}}
+			var told observer
+			r := &Reconciler{Client: c, Live: c, Pools: tt.pools, Config: Config{WithoutNodes: true}, Observer: &told}
 			s := pass.NewRun(run, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 			s.Pools = tt.named
 			if goOn, err := r.policies().Baseline(t.Context(), s); !goOn || err != nil {
@@ -69,6 +86,9 @@ func TestASandboxIsTakenOrMade(t *testing.T) {
 			}
 			if err := r.createPod(t.Context(), s); !errors.Is(err, tt.err) {
 				t.Fatal(err)
+			}
+			if string(told) != tt.told {
+				t.Errorf("the observer is told %q, want %q", told, tt.told)
 			}
 			got := ""
 			if s.Pod != nil {

@@ -52,6 +52,8 @@ type Host struct {
 	NewModel func(cortex.Endpoint) (chat.Model, error)
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
+	// Observer is told how loops spend their time; if it is nil, nothing is.
+	Observer motorloop.Observer
 	// Fault is called at each FaultPoint. It is nil but in tests.
 	Fault Fault
 }
@@ -218,6 +220,7 @@ func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 		GivesBack:   a.GivesBack,
 		Now:         env.APINow,
 		Logger:      env.Log,
+		Observer:    a.Host.Observer,
 	}
 	if sandbox.MCP != nil {
 		loop.MCP = sandbox.MCP.Servers

@@ -55,10 +55,11 @@ func (a *Attempt) once(
 	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
 	loop := &motorloop.Loop{
 		// No person is asked about a call whose end was not seen: a repeatable call is repeated, and any other fails.
-		Config: config.Config{Attempt: runpolicy.CurrentAttempt(env.Run).Index, OnUnknown: turn.UnknownModel},
-		Ready:  sandbox.Ready,
-		Now:    env.APINow,
-		Logger: env.Log,
+		Config:   config.Config{Attempt: runpolicy.CurrentAttempt(env.Run).Index, OnUnknown: turn.UnknownModel},
+		Ready:    sandbox.Ready,
+		Now:      env.APINow,
+		Observer: a.Host.Observer,
+		Logger:   env.Log,
 	}
 	turns := env.Entries.Turns()
 	a.wireOnce(loop, sandbox, turns, outer)

@@ -52,6 +52,8 @@ type Options struct {
 	// of answers. Its Timeout, if any, ends a try like RequestTimeout.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
+	// Observer is told of the requests; by default none is.
+	Observer Observer
 	// Endpoints shares the state of the endpoint among its clients; by default each client has its own.
 	Endpoints *breaker.Registry
 	// RequestTimeout bounds one try, from connecting to the last byte of the answer; 30 minutes by default.
@@ -69,6 +71,24 @@ type Options struct {
 	// MaxRetryAfter bounds the pauses that the endpoint asks for; 5 minutes by default.
 	MaxRetryAfter time.Duration
 }
+
+// Observer is told of requests to models.
+type Observer interface {
+	// ModelAsked is told of a call of Complete that has ended: OutcomeAnswered, OutcomeCancelled or the reason of its error, how long it took with all
+	// waits and tries, and its tokens as far as the endpoint reports them. It must return at once.
+	ModelAsked(model, outcome string, took time.Duration, usage turn.Usage)
+}
+
+// Outcomes of requests that are no reasons of failures.
+const (
+	OutcomeAnswered  = "Answered"
+	OutcomeCancelled = "Cancelled"
+)
+
+// unobserved is the Observer of a client that has none.
+type unobserved struct{}
+
+func (unobserved) ModelAsked(string, string, time.Duration, turn.Usage) {}
 
 // Client is a chat.Model. It may be used by many loops at a time.
 type Client struct {
@@ -175,6 +195,9 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Observer == nil {
+		o.Observer = unobserved{}
+	}
 	if o.Endpoints == nil {
 		o.Endpoints = &breaker.Registry{}
 	}
@@ -220,13 +243,32 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (chat.Answer, err
 	if err != nil {
 		return chat.Answer{}, err
 	}
-	a := asking{Client: c, until: time.Now().Add(c.opts.Patience)}
+	began := time.Now()
+	a := asking{Client: c, until: began.Add(c.opts.Patience)}
 	answer, err := a.ask(ctx, params)
 	if err == nil && answer.Usage.Total() == 0 {
 		// Without a number no bound on the tokens of a run would ever be reached.
 		answer.Usage = chat.Estimated(r, answer)
 	}
+	c.opts.Observer.ModelAsked(c.endpoint.Model, outcomeOf(err), time.Since(began), answer.Usage.Add(a.wasted))
 	return answer, err
+}
+
+// outcomeOf returns what an Observer is told of the error of Complete.
+func outcomeOf(err error) string {
+	if err == nil {
+		return OutcomeAnswered
+	}
+	if o, ok := errors.AsType[*chat.Outage](err); ok {
+		return o.Reason
+	}
+	if l, ok := errors.AsType[*chat.TooLong](err); ok {
+		return l.Failure.Reason
+	}
+	if f, ok := errors.AsType[*outcome.Failure](err); ok {
+		return f.Reason
+	}
+	return OutcomeCancelled
 }
 
 // asking is one call of Complete.

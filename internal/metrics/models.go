@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+)
+
+// Models counts requests to models and their tokens. It is what the client of a model endpoint tells.
+type Models struct {
+	names    *labels
+	outcomes *labels
+	requests *prometheus.HistogramVec
+	tokens   *prometheus.CounterVec
+	cached   *prometheus.CounterVec
+}
+
+// NewModels makes the metrics of models and registers them.
+func NewModels(to prometheus.Registerer) (*Models, error) {
+	m := &Models{
+		names: newLabels(maxModels), outcomes: newLabels(maxOutcomes),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "model_request_duration_seconds",
+			Help: "Time of requests to models, with the wait for a slot and all tries, by outcome: Answered, Cancelled, or the reason of the failure.",
+			// A small model answers in half a second, a large one that reasons in minutes.
+			Buckets: []float64{0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 600, 1800},
+		}, []string{"model", "outcome"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "model_tokens_total",
+			Help: "Tokens of requests to models, by type: input or output. Failed tries are included as far as the endpoint reports them.",
+		}, []string{"model", "type"}),
+		cached: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "model_cached_tokens_total",
+			Help: "The part of the input tokens that the endpoint served from its cache.",
+		}, []string{"model"}),
+	}
+	return m, registerAll(to, m.requests, m.tokens, m.cached)
+}
+
+// ModelAsked counts a request that has ended.
+func (m *Models) ModelAsked(model, result string, took time.Duration, usage turn.Usage) {
+	name := m.names.of(model)
+	m.requests.WithLabelValues(name, m.outcomes.of(result)).Observe(took.Seconds())
+	add(m.tokens.WithLabelValues(name, "input"), usage.PromptTokens)
+	add(m.tokens.WithLabelValues(name, "output"), usage.CompletionTokens)
+	add(m.cached.WithLabelValues(name), usage.CachedTokens)
+}
+
+// add adds to a counter. An endpoint chooses the number, and a negative one would panic.
+func add(c prometheus.Counter, n int64) { c.Add(float64(max(n, 0))) }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+func aPool(name string, replicas *int32, has, ready int32) *v1alpha1.SandboxPool {
+	return &v1alpha1.SandboxPool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid"}, Spec: v1alpha1.SandboxPoolSpec{Replicas: replicas},
+		Status: v1alpha1.SandboxPoolStatus{Replicas: has, ReadyReplicas: ready},
+	}
+}
+
+func aSkill(name, reason string, since time.Duration) *v1alpha1.Skill {
+	return &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Status: v1alpha1.SkillStatus{
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionApproved, Status: metav1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.NewTime(noon.Add(-since))}},
+	}}
+}
+
+func aPod(name string, phase corev1.PodPhase, running bool) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}},
+		Status:     corev1.PodStatus{Phase: phase},
+	}
+	if running {
+		pod.Status.PodIP = "10.0.0.1"
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: sandbox.ContainerName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}
+	}
+	return pod
+}
+
+func TestObjectsOfTheClusterAreShown(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	must(t, clientgoscheme.AddToScheme(scheme))
+	must(t, v1alpha1.AddToScheme(scheme))
+	pool := aPool("big", new(int32(4)), 3, 2)
+	pooled := sandbox.Pooled(pool, "abc", sandbox.Config{Image: "image"})
+	pooled.Status.Phase = corev1.PodPending
+	foreign := aPod("foreign", corev1.PodRunning, true)
+	foreign.Labels = nil
+	cache := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		pool, aPool("one", nil, 0, 0), pooled, foreign, aPod("starts", corev1.PodPending, false), aPod("runs", corev1.PodRunning, true),
+		aPod("ended", corev1.PodFailed, false),
+		aSkill("new", v1alpha1.ReasonAwaitingApproval, time.Minute), aSkill("changed", v1alpha1.ReasonContentChanged, time.Hour),
+		aSkill("rejected", v1alpha1.ReasonSkillRejected, 24*time.Hour), &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "unseen"}},
+	).WithStatusSubresource().Build()
+	to := prometheus.NewRegistry()
+	must(t, RegisterObjects(to, cache, now, slog.New(slog.DiscardHandler)))
+	has(t, to, `
+		motorcortex_sandboxes{owner="pool",state="ended"} 0
+		motorcortex_sandboxes{owner="pool",state="restarting"} 0
+		motorcortex_sandboxes{owner="pool",state="running"} 0
+		motorcortex_sandboxes{owner="pool",state="starting"} 1
+		motorcortex_sandboxes{owner="run",state="ended"} 1
+		motorcortex_sandboxes{owner="run",state="restarting"} 0
+		motorcortex_sandboxes{owner="run",state="running"} 1
+		motorcortex_sandboxes{owner="run",state="starting"} 1
+		motorcortex_pool_sandboxes{namespace="ns",pool="big"} 3
+		motorcortex_pool_sandboxes{namespace="ns",pool="one"} 0
+		motorcortex_pool_ready_sandboxes{namespace="ns",pool="big"} 2
+		motorcortex_pool_ready_sandboxes{namespace="ns",pool="one"} 0
+		motorcortex_pool_wanted_sandboxes{namespace="ns",pool="big"} 4
+		motorcortex_pool_wanted_sandboxes{namespace="ns",pool="one"} 1
+		motorcortex_skill_decisions_waiting{reason="ApprovalExpired"} 0
+		motorcortex_skill_decisions_waiting{reason="AwaitingApproval"} 1
+		motorcortex_skill_decisions_waiting{reason="ContentChanged"} 1
+		motorcortex_skill_decisions_waiting{reason="PolicyChanged"} 0
+		motorcortex_skill_decisions_oldest_age_seconds 3600
+	`, "motorcortex_sandboxes", "motorcortex_pool_sandboxes", "motorcortex_pool_ready_sandboxes", "motorcortex_pool_wanted_sandboxes",
+		"motorcortex_skill_decisions_waiting", "motorcortex_skill_decisions_oldest_age_seconds")
+}
+
+// away is a cache that has no skills.
+type away struct{ client.Reader }
+
+func (away) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if _, ok := list.(*v1alpha1.SkillList); ok {
+		return errors.New("the cache is not filled")
+	}
+	return nil
+}
+
+// One kind that cannot be listed must not take the metrics away that tell of the trouble.
+func TestAKindThatCannotBeListedIsLeftOut(t *testing.T) {
+	t.Parallel()
+	to := prometheus.NewRegistry()
+	var log bytes.Buffer
+	must(t, RegisterObjects(to, away{}, now, slog.New(slog.NewTextHandler(&log, nil))))
+	families, err := to.Gather()
+	must(t, err)
+	if len(families) != 1 || families[0].GetName() != "motorcortex_sandboxes" {
+		t.Errorf("there are %v", families)
+	}
+	if !strings.Contains(log.String(), "what=skills") || !strings.Contains(log.String(), "the cache is not filled") {
+		t.Errorf("the log has %q", log.String())
+	}
+}
