@@ -65,10 +65,14 @@ func openBucket(ctx context.Context, url string, log *slog.Logger) (*bucket.Buck
 
 // unarchived counts the runs that were deleted before their steps were archived.
 func unarchived() prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{
+	c := newUnarchived()
+	metrics.Registry.MustRegister(c)
+	return c
+}
+
+func newUnarchived() prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "motorcortex_runs_deleted_unarchived_total",
 		Help: "Finished runs that were deleted with their steps before these were in the archive.",
 	})
-	metrics.Registry.MustRegister(c)
-	return c
 }

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -57,8 +57,13 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		return fmt.Errorf("find the API server: %w", err)
 	}
 	clock := timekeeper.NewClock(time.Now, log)
+	told, err := newTelemetry(metrics.Registry)
+	if err != nil {
+		return err
+	}
 	// The clock wraps the transport before the first request: the answer carries the time.
 	cfg.Wrap(clock.Wrap)
+	cfg.Wrap(told.requests.Wrap)
 	if err := awaitAPIServer(ctx, cfg, o.healthAddress, log); err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o.namespace, o.namespaces),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		Metrics:                       metricsOptions(o),
 		HealthProbeBindAddress:        o.healthAddress,
 		PprofBindAddress:              o.profileAddress,
 		LeaderElection:                true,
@@ -116,7 +121,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := mgr.Add(&selfTestWatch{test: all(test, schema), period: selfTestPeriod, after: time.After, log: log}); err != nil {
 		return fmt.Errorf("set up the repeated self-test: %w", err)
 	}
-	if err := setup(ctx, mgr, clock, o, log); err != nil {
+	if err := setup(ctx, mgr, clock, o, told, log); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

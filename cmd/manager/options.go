@@ -29,6 +29,8 @@ type options struct {
 	sandboxImage        string
 	namespace           string
 	metricsAddress      string
+	metricsSecure       bool
+	metricsCertDir      string
 	healthAddress       string
 	profileAddress      string
 	model               string
@@ -72,7 +74,9 @@ func (o *options) bind(fs *flag.FlagSet) {
 	bindFaults(fs)
 	fs.StringVar(&o.sandboxImage, "sandbox-image", os.Getenv("SANDBOX_IMAGE"), "image of the sandboxes, with the tool server in it (SANDBOX_IMAGE)")
 	fs.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the manager, for its Lease and its key (POD_NAMESPACE)")
-	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics, 0 for none")
+	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "address of the metrics, 0 for none")
+	fs.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve the metrics by HTTPS, to those alone that the API server lets get /metrics; without it by HTTP, to all who reach the address")
+	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key of the metrics' server; unset, it makes a certificate of its own at each start")
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
 	fs.StringVar(&o.profileAddress, "pprof-bind-address", "", "address of the profiles of net/http/pprof, on the loopback, as in 127.0.0.1:6060; unset, there are none")
 	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")

@@ -11,6 +11,7 @@ import (
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"motorcortex.dev/motorcortex"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
@@ -33,7 +34,7 @@ import (
 const awayKeyAge = 10 * time.Second
 
 // setup builds the controllers and the engine.
-func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o options, log *slog.Logger) error {
+func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o options, told *telemetry, log *slog.Logger) error {
 	key, err := managerKey(ctx, mgr, o.namespace)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired, ArchiveWait: o.archiveWait,
 			Unarchived: unarchived(), ShowReplicas: showReplicas(pod, log),
 		},
-		Now: time.Now, Time: keeper,
+		Now: time.Now, Time: keeper, Observer: told.leader,
 	}
 	forbidden := forbiddenTargets(ctx, mgr.GetAPIReader(), o, log)
 	if reconciler.Pools, err = setupPools(mgr, clock, o, cert, reconciler, forbidden); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.
@@ -96,7 +97,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	endpoints := &breaker.Registry{}
 	model := func(e cortex.Endpoint) (*openai.Client, error) {
 		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Model, Tenant: e.Namespace}, openai.Options{
-			Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
+			Logger: log, Observer: told.models, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
 			IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
 		})
 	}
@@ -135,10 +136,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		// A nil pointer would be a bucket to the engine.
 		loops.Artifacts = store
 	}
+	loops.Observer = told.loops
 	if err := loops.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the engine: %w", err)
 	}
-	return nil
+	if err := showSlots(metrics.Registry, loops); err != nil {
+		return fmt.Errorf("register the metrics of the engine: %w", err)
+	}
+	return showCaches(ctx, metrics.Registry, mgr, clock, o.archiveBucket != "", log)
 }
 
 // setupSkills builds the controller of skills.

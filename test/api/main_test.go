@@ -115,7 +115,7 @@ func prepare(cfg *rest.Config) error {
 	if err := admin.Create(ctx, operators); err != nil {
 		return err
 	}
-	for _, file := range []string{"rbac/service_account.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/user_roles.yaml", "egressproxy/rbac.yaml"} {
+	for _, file := range []string{"rbac/service_account.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/metrics.yaml", "rbac/user_roles.yaml", "egressproxy/rbac.yaml"} {
 		if err := install(ctx, filepath.Join("..", "..", "config", filepath.FromSlash(file))); err != nil {
 			return fmt.Errorf("install %s: %w", file, err)
 		}

@@ -67,7 +67,7 @@ func flatten(rule rbacv1.PolicyRule) []string {
 // Every right that the operator's accounts have is in a list that people read. Who adds one adds it there, too.
 func TestRightsAreThoseOfTheList(t *testing.T) {
 	t.Parallel()
-	list := slices.Concat(rightsIn(t, "rbac/role.yaml"), rightsIn(t, "egressproxy/rbac.yaml"))
+	list := slices.Concat(rightsIn(t, "rbac/role.yaml"), rightsIn(t, "rbac/metrics.yaml"), rightsIn(t, "egressproxy/rbac.yaml"))
 	slices.Sort(list)
 	got := strings.Join(slices.Compact(list), "\n") + "\n"
 	path := filepath.Join("testdata", "rights.golden.txt")
@@ -187,12 +187,17 @@ func TestWhatTheAccountsMayDo(t *testing.T) {
 			"update nodes", "patch nodes", "update namespaces", "patch namespaces", "create namespaces",
 			"create rbac.authorization.k8s.io clusterroles", "update rbac.authorization.k8s.io clusterroles", "create rbac.authorization.k8s.io clusterrolebindings",
 			"create certificates.k8s.io certificatesigningrequests", "update certificates.k8s.io certificatesigningrequests/approval",
-			"create authorization.k8s.io subjectaccessreviews", "create authentication.k8s.io tokenreviews",
 			"delete admissionregistration.k8s.io validatingadmissionpolicies", "update admissionregistration.k8s.io validatingadmissionpolicybindings",
 			"create admissionregistration.k8s.io mutatingwebhookconfigurations", "update apiextensions.k8s.io customresourcedefinitions",
 		} {
 			if may(ctx, t, user, attributes("", what)) {
 				t.Errorf("%s may %s in the whole cluster", user, what)
+			}
+		}
+		// The manager reviews who reads its metrics. The proxy has no such readers.
+		for _, what := range []string{"create authorization.k8s.io subjectaccessreviews", "create authentication.k8s.io tokenreviews"} {
+			if allowed := user == managerUser; may(ctx, t, user, attributes("", what)) != allowed {
+				t.Errorf("%s may %s in the whole cluster: %t, want %t", user, what, !allowed, allowed)
 			}
 		}
 	}

@@ -144,13 +144,13 @@ func unarchivedRuns(t *testing.T) (sum int) {
 		sum = 0
 		found := false
 		for i := range pods {
-			metrics, err := suite.clientset.CoreV1().Pods(managerNamespace).ProxyGet("http", pods[i].Name, "8080", "metrics", nil).DoRaw(ctx)
+			metrics, err := managerMetrics(ctx, pods[i].Name)
 			if err != nil {
 				// The managers were replaced a moment ago: one of them goes, or its port is not open yet.
 				t.Logf("read the metrics of %s: %v", pods[i].Name, err)
 				return false, nil
 			}
-			for line := range strings.Lines(string(metrics)) {
+			for line := range strings.Lines(metrics) {
 				var n int
 				if _, err := fmt.Sscanf(line, metricUnarchived+" %d", &n); err == nil {
 					found, sum = true, sum+n

@@ -109,7 +109,7 @@ func findTargets(t *testing.T, neighbour *v1alpha1.MotorRun) []target {
 	must(t, err)
 	for i, m := range managers {
 		n := strconv.Itoa(i)
-		targets = append(targets, target{"manager-health-" + n, "tcp", m.Status.PodIP, 8081, yes}, target{"manager-metrics-" + n, "tcp", m.Status.PodIP, 8080, yes})
+		targets = append(targets, target{"manager-health-" + n, "tcp", m.Status.PodIP, 8081, yes}, target{"manager-metrics-" + n, "tcp", m.Status.PodIP, 8443, yes})
 	}
 	if len(targets) < 15 {
 		t.Fatalf("only %d targets were found: %+v", len(targets), targets)

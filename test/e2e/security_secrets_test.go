@@ -154,12 +154,12 @@ func logsAndMetrics(ctx context.Context) error {
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("log of %s: %w", p.Name, err))
 		}
-		metrics, err := suite.clientset.CoreV1().Pods(managerNamespace).ProxyGet("http", p.Name, "8080", "metrics", nil).DoRaw(ctx)
+		metrics, err := metricsOf(ctx, &p)
 		if err == nil && len(metrics) == 0 {
 			err = errors.New("no metrics")
 		}
 		if err == nil {
-			err = find(string(metrics))
+			err = find(metrics)
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("metrics of %s: %w", p.Name, err))

@@ -19,7 +19,7 @@ import (
 func TestSkillSourcesWithinTheClusterAreRefused(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t, "sources")
-	for i, registry := range []string{"localhost:8081", "kubernetes.default.svc:443", "motorcortex-manager-metrics.motorcortex-system.svc:8080", "169.254.169.254"} {
+	for i, registry := range []string{"localhost:8081", "kubernetes.default.svc:443", "motorcortex-manager-metrics.motorcortex-system.svc:8443", "169.254.169.254"} {
 		name := fmt.Sprintf("inside-%d", i)
 		must(t, suite.client.Create(t.Context(), &v1alpha1.Skill{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},

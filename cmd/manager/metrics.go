@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/metrics"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
+)
+
+// telemetry are the parts of the manager's metrics that the code of the manager tells of its work.
+type telemetry struct {
+	requests *metrics.APIRequests
+	models   *metrics.Models
+	loops    *metrics.Loops
+	leader   *metrics.Leader
+}
+
+// newTelemetry makes them and registers them.
+func newTelemetry(to prometheus.Registerer) (*telemetry, error) {
+	requests, err := metrics.NewAPIRequests(to)
+	models, modelsErr := metrics.NewModels(to)
+	loops, loopsErr := metrics.NewLoops(to)
+	leader, leaderErr := metrics.NewLeader(to)
+	if err := errors.Join(err, modelsErr, loopsErr, leaderErr); err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	return &telemetry{requests, models, loops, leader}, nil
+}
+
+// showCaches registers the metrics of what the caches of the manager hold.
+func showCaches(ctx context.Context, to prometheus.Registerer, mgr ctrl.Manager, clock *timekeeper.Clock, archives bool, log *slog.Logger) error {
+	runs, err := metrics.RegisterRuns(to, archives, clock.Now)
+	if err != nil {
+		return fmt.Errorf("register the metrics of runs: %w", err)
+	}
+	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.MotorRun{})
+	if err != nil {
+		return fmt.Errorf("find the informer of runs: %w", err)
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandler(runs)); err != nil {
+		return fmt.Errorf("watch runs for their metrics: %w", err)
+	}
+	if err := metrics.RegisterObjects(to, mgr.GetCache(), clock.Now, log); err != nil {
+		return fmt.Errorf("register the metrics of objects: %w", err)
+	}
+	return nil
+}
+
+// showSlots registers the metrics of the engine's slots.
+func showSlots(to prometheus.Registerer, e *engine.Engine) error {
+	return metrics.RegisterSlots(to, func() metrics.Slots {
+		s := e.Slots()
+		return metrics.Slots{Running: s.Running, Looks: s.Looks, Waiting: s.Waiting, Limit: e.Config.MaxLoops}
+	})
+}
+
+// metricsOptions are how the metrics are served. Secured, a reader needs the right to get /metrics, which the API server is asked about: the metrics name
+// models and pools, and show how much each of them does.
+func metricsOptions(o options) metricsserver.Options {
+	served := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
+	if o.metricsSecure {
+		served.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return served
+}
