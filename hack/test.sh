@@ -22,7 +22,7 @@ part() {
 	TIMES+=("$(printf '%5d s  %s' $((SECONDS - began)) "$name")")
 }
 
-need git git gcc gcc python3 python3 ip iproute2 rg ripgrep pip3 python3-pip
+need git git gcc gcc python3 python3 ip iproute2 rg ripgrep pip3 python3-pip promtool prometheus
 [ -e /usr/include/stdio.h ] || need stdio.h libc6-dev # The race detector is linked with C.
 need_node
 part "programs of the cluster" devcluster build
