@@ -6,11 +6,14 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -18,8 +21,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/metrics"
 )
 
 // serveMetrics serves metrics as the manager does, with the manager's rights alone, and returns their address.
@@ -100,4 +108,69 @@ func TestMetricsAreServedToReadersAlone(t *testing.T) {
 	if status, body := get(reader); status != http.StatusOK || !strings.Contains(body, "go_goroutines") {
 		t.Errorf("a reader gets %d %.200s", status, body)
 	}
+}
+
+// The gauges follow the caches of a manager: of one namespace, and of a few.
+func TestRunsAreShownAsTheCacheHasThem(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns, other := newNamespace(ctx, t), newNamespace(ctx, t)
+	for name, namespaces := range map[string]map[string]cache.Config{"one namespace": {ns: {}}, "two namespaces": {ns: {}, other: {}}} {
+		to := prometheus.NewRegistry()
+		shown, err := cache.New(adminConfig, cache.Options{Scheme: admin.Scheme(), DefaultNamespaces: namespaces})
+		must(t, err)
+		runs, err := metrics.RegisterRuns(to, false, time.Now)
+		must(t, err)
+		informer, err := shown.GetInformer(ctx, &v1alpha1.MotorRun{})
+		must(t, err)
+		_, err = informer.AddEventHandler(runs)
+		must(t, err)
+		must(t, metrics.RegisterObjects(to, shown, time.Now, slog.New(slog.DiscardHandler)))
+		going, cancel := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- shown.Start(going) }()
+		await := func(what, want string) {
+			t.Helper()
+			text := ""
+			err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+				text = exposed(t, to)
+				return strings.Contains(text, want), nil
+			})
+			if err != nil {
+				t.Fatalf("%s: after %s the metrics lack %s:\n%s", name, what, want, text)
+			}
+		}
+		run := createRun(ctx, t, ns)
+		await("a run was created", `motorcortex_runs{reason="none",state="pending"} 1`)
+		before := run.DeepCopy()
+		now := metav1.Now()
+		for _, c := range []string{v1alpha1.ConditionFinished, v1alpha1.ConditionSucceeded} {
+			run.Status.Conditions = append(run.Status.Conditions, metav1.Condition{
+				Type: c, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCompleted, LastTransitionTime: now,
+			})
+		}
+		must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
+		await("it ended", `motorcortex_runs{reason="Completed",state="succeeded"} 1`)
+		must(t, admin.Create(ctx, &v1alpha1.SandboxPool{ObjectMeta: meta(ns, "pool-"+name[:3])}))
+		await("a pool was created", `motorcortex_pool_wanted_sandboxes{namespace="`+ns+`",pool="pool-`+name[:3]+`"} 1`)
+		must(t, admin.Delete(ctx, run))
+		must(t, wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+			return !strings.Contains(exposed(t, to), "motorcortex_runs{"), nil
+		}))
+		cancel()
+		must(t, <-ended)
+	}
+}
+
+// exposed returns the metrics of a registry, each as a line.
+func exposed(t *testing.T, from prometheus.Gatherer) string {
+	t.Helper()
+	families, err := from.Gather()
+	must(t, err)
+	var text strings.Builder
+	for _, f := range families {
+		_, err := expfmt.MetricFamilyToText(&text, f)
+		must(t, err)
+	}
+	return text.String()
 }
