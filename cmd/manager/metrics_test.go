@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"flag"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -70,7 +69,7 @@ func allMetrics(t *testing.T) *prometheus.Registry {
 	if _, err := newTelemetry(to); err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	clock := timekeeper.NewClock(time.Now, log)
 	if _, err := own.RegisterRuns(to, true, time.Now); err != nil {
 		t.Fatal(err)
