@@ -87,10 +87,12 @@ const (
 	CortexSearchReady = "SearchReady"
 	// CortexArchiveReady is True when the manager can list the archive's bucket. It is there only where the manager has a bucket.
 	CortexArchiveReady = "ArchiveReady"
+	// CortexSinkReady is True when a sink takes its signals. It is the condition of each of status.sinks.
+	CortexSinkReady = "SinkReady"
 )
 
-// Reasons of the conditions of a MotorCortex. SearchReady is also False with ModelSecretNotFound, ModelSecretKeyMissing and
-// ModelSecretForbidden, about the Secret of the provider's API key.
+// Reasons of the conditions of a MotorCortex. SearchReady and SinkReady are also False with ModelSecretNotFound,
+// ModelSecretKeyMissing and ModelSecretForbidden, about the Secret of the provider or of the sink.
 const (
 	// ReasonCortexAvailable is a reason of Ready=True, ModelAvailable=True, SearchReady=True and ArchiveReady=True of a MotorCortex.
 	//
@@ -120,4 +122,26 @@ const (
 	//
 	// Do: Read the manager's log, and see the guide of the archive.
 	ReasonArchiveUnavailable = "ArchiveUnavailable"
+
+	// ReasonSinkTakes is a reason of SinkReady=True of a MotorCortex.
+	//
+	// Meaning: The sink took the last signal that it was sent, or was not sent any yet.
+	//
+	// Do: Nothing.
+	ReasonSinkTakes = "Takes"
+
+	// ReasonSinkUnavailable is a reason of SinkReady=False of a MotorCortex.
+	//
+	// Meaning: The sink cannot be reached, fails, or asks for a pause. It is tried again, at least every five minutes, and is told then what
+	// it missed.
+	//
+	// Do: Look after the service, if that goes on. Hosts that the manager does not connect to are named by --allowed-model-cidrs.
+	ReasonSinkUnavailable = "SinkUnavailable"
+
+	// ReasonSinkRefuses is a reason of SinkReady=False of a MotorCortex.
+	//
+	// Meaning: The sink answers that the address, or the authorization, is wrong. It is tried again, at least every five minutes.
+	//
+	// Do: Correct url, or the Secrets of the sink.
+	ReasonSinkRefuses = "SinkRefuses"
 )
