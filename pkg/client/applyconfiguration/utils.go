@@ -166,6 +166,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SearchProviderApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SecretKeyRef"):
 		return &apiv1alpha1.SecretKeyRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Signals"):
+		return &apiv1alpha1.SignalsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SignalSink"):
+		return &apiv1alpha1.SignalSinkApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SinkStatus"):
+		return &apiv1alpha1.SinkStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Skill"):
 		return &apiv1alpha1.SkillApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SkillApproval"):

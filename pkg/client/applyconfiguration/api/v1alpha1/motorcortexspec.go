@@ -27,6 +27,8 @@ type MotorCortexSpecApplyConfiguration struct {
 	Sandbox *SandboxBoundsApplyConfiguration `json:"sandbox,omitempty"`
 	// packages is where the dependencies of skills are installed from. Unset, no skill can have any.
 	Packages *PackageSourcesApplyConfiguration `json:"packages,omitempty"`
+	// signals says which services are told what becomes of the runs and skills of this namespace.
+	Signals *SignalsApplyConfiguration `json:"signals,omitempty"`
 }
 
 // MotorCortexSpecApplyConfiguration constructs a declarative configuration of the MotorCortexSpec type for use with
@@ -96,5 +98,13 @@ func (b *MotorCortexSpecApplyConfiguration) WithSandbox(value *SandboxBoundsAppl
 // If called multiple times, the Packages field is set to the value of the last call.
 func (b *MotorCortexSpecApplyConfiguration) WithPackages(value *PackageSourcesApplyConfiguration) *MotorCortexSpecApplyConfiguration {
 	b.Packages = value
+	return b
+}
+
+// WithSignals sets the Signals field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Signals field is set to the value of the last call.
+func (b *MotorCortexSpecApplyConfiguration) WithSignals(value *SignalsApplyConfiguration) *MotorCortexSpecApplyConfiguration {
+	b.Signals = value
 	return b
 }

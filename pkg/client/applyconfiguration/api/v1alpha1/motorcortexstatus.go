@@ -20,6 +20,9 @@ type MotorCortexStatusApplyConfiguration struct {
 	Model *string `json:"model,omitempty"`
 	// conditions are what programs read: Ready, and one for each service that is configured.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
+	// at most once a minute.
+	Sinks []SinkStatusApplyConfiguration `json:"sinks,omitempty"`
 }
 
 // MotorCortexStatusApplyConfiguration constructs a declarative configuration of the MotorCortexStatus type for use with
@@ -53,6 +56,19 @@ func (b *MotorCortexStatusApplyConfiguration) WithConditions(values ...*v1.Condi
 			panic("nil value passed to WithConditions")
 		}
 		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
+}
+
+// WithSinks adds the given value to the Sinks field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Sinks field.
+func (b *MotorCortexStatusApplyConfiguration) WithSinks(values ...*SinkStatusApplyConfiguration) *MotorCortexStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithSinks")
+		}
+		b.Sinks = append(b.Sinks, *values[i])
 	}
 	return b
 }
