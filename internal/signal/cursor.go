@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package signal
+
+import (
+	"slices"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Cursor is what one receiver was told about one run or skill. The zero value is that of a receiver that was told nothing.
+type Cursor struct {
+	// From is the instant before which everything counts as told, but for asks that are open and for skills.
+	From time.Time
+	// Started is true if the receiver was told that the run began.
+	Started bool
+	// Step is the last step that it was told.
+	Step Position
+	// Asks are the ids of those asks it was told that are open.
+	Asks []string
+	// Ended is true if it was told the end of the run. Nothing comes after that.
+	Ended bool
+	// Skill is the id of the last signal about a skill.
+	Skill string
+}
+
+// Position is the place of a step in its run. The zero value is before the first step.
+type Position struct{ Attempt, Index int32 }
+
+// After reports whether p comes after other.
+func (p Position) After(other Position) bool {
+	return p.Attempt > other.Attempt || p.Attempt == other.Attempt && p.Index > other.Index
+}
+
+// Of returns the place of a step.
+func Of(s *v1alpha1.MotorStep) Position {
+	return Position{Attempt: s.Spec.Attempt, Index: s.Spec.Index}
+}
+
+// isOld reports whether something happened before the cursor's beginning.
+func (c *Cursor) isOld(at time.Time) bool { return at.Before(c.From) }
+
+// withAsk returns the cursor after an ask was told. Asks that are not open any more are forgotten, so that a run that asks often takes no more
+// memory.
+func (c Cursor) withAsk(id string, open []v1alpha1.PendingInput) Cursor {
+	var asks []string
+	for i := range open {
+		if open[i].ID == id || slices.Contains(c.Asks, open[i].ID) {
+			asks = append(asks, open[i].ID)
+		}
+	}
+	c.Asks = asks
+	return c
+}
