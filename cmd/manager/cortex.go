@@ -14,10 +14,12 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	cortexcontroller "motorcortex.dev/motorcortex/internal/controller/cortex"
+	signalcontroller "motorcortex.dev/motorcortex/internal/controller/signal"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/secret"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 	"motorcortex.dev/motorcortex/internal/websearch"
 )
 
@@ -36,6 +38,17 @@ func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out o
 	r := &cortexcontroller.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Models: models, Services: services}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of MotorCortex: %w", err)
+	}
+	return nil
+}
+
+// setupSignals builds the controller that tells the sinks of each MotorCortex what becomes of its runs and skills.
+func setupSignals(mgr ctrl.Manager, clock *timekeeper.Clock, secrets cortex.Resolver, out outside) error {
+	r := &signalcontroller.Reconciler{
+		Client: mgr.GetClient(), Secrets: secrets, NewSender: signalcontroller.NewSender(out.sinks, clock.Now), Now: clock.Now,
+	}
+	if err := r.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the controller of signals: %w", err)
 	}
 	return nil
 }

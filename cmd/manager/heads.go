@@ -4,6 +4,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -13,12 +14,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/signal"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 const (
 	// headContent bounds the part of a closing text that the controller needs: it is the bound of the status.
 	headContent = 8192
+	// headStatement bounds the line in which the model says what it does.
+	headStatement = 200
 	// headOutput bounds the part of a tool's output that the status shows.
 	headOutput = 200
 	// headArguments bounds the arguments that a person is shown of a call whose outcome is unknown.
@@ -47,10 +51,11 @@ func stepHead(o any) (any, error) {
 		return o, nil
 	}
 	s.ObjectMeta = metaHead(&s.ObjectMeta)
-	if !s.Spec.Final && s.Spec.Type != v1alpha1.StepEnd {
-		s.Spec.Content = ""
+	if s.Spec.Final || s.Spec.Type == v1alpha1.StepEnd {
+		s.Spec.Content = fit.Cut(s.Spec.Content, headContent)
+	} else {
+		s.Spec.Content = statementHead(s)
 	}
-	s.Spec.Content = fit.Cut(s.Spec.Content, headContent)
 	for i := range s.Spec.ToolCalls {
 		switch c := &s.Spec.ToolCalls[i]; {
 		case runpolicy.IsAsked(s, c.ID):
@@ -64,6 +69,14 @@ func stepHead(o any) (any, error) {
 		r.Output = outputHead(s, r)
 	}
 	return s, nil
+}
+
+// statementHead retains the line in which the model says what it does, for signals. It is a copy: a part of the text would keep all of it in memory.
+func statementHead(s *v1alpha1.MotorStep) string {
+	if s.Spec.Type != v1alpha1.StepTurn {
+		return ""
+	}
+	return strings.Clone(fit.Cut(signal.FirstLine(s.Spec.Content), headStatement))
 }
 
 // outputHead retains the part of the output of a run without a model that the status shows.

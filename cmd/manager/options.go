@@ -89,7 +89,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.egressService, "egress-service", "motorcortex-egressproxy", "Service of the egress proxy, in the manager's namespace")
 	fs.DurationVar(&o.egressTimeout, "egress-timeout", 15*time.Second, "how long the way from a sandbox to the egress proxy may take to open")
 	fs.StringVar(&o.forbiddenCIDRs, "forbidden-cidrs", "", "further networks that no sandbox may reach through the egress proxy, separated by commas")
-	fs.StringVar(&o.allowedModels, "allowed-model-cidrs", inCluster, "networks in which models and search providers that a namespace names may be, although they are those of nodes, loopback or the like, separated by commas; cluster stands for Pods and Services")
+	fs.StringVar(&o.allowedModels, "allowed-model-cidrs", inCluster, "networks in which models, search providers and sinks of signals that a namespace names may be, although they are those of nodes, loopback or the like, separated by commas; cluster stands for Pods and Services")
 	fs.StringVar(&o.allowedSources, "allowed-source-cidrs", "", "networks in which registries and Flux artifacts that a Skill names may be, although they are those of nodes, Pods, Services, loopback or the like, separated by commas; cluster stands for Pods and Services")
 	fs.StringVar(&o.fluxHost, "flux-host", "source-controller.flux-system.svc.cluster.local", "host that serves the artifacts of Flux: a Service that is reached whatever --allowed-source-cidrs says")
 	fs.StringVar(&o.outside, "isolation-outside", "1.1.1.1:443,[2606:4700:4700::1111]:443", "addresses outside of the cluster that each sandbox is tried against, IP:port, separated by commas")

@@ -22,6 +22,8 @@ const (
 	inCluster = "cluster"
 	// sourceHeaderTimeout is the time within which a registry must begin to answer. One that hangs delays others of its namespace.
 	sourceHeaderTimeout = 10 * time.Second
+	// sinkHeaderTimeout is the time within which a sink of signals must begin to answer.
+	sinkHeaderTimeout = 10 * time.Second
 )
 
 // reach is where hosts may be that a namespace names.
@@ -42,6 +44,8 @@ func parseReach(name, list string) (reach, error) {
 // outside has the HTTP clients for addresses that a namespace configures.
 type outside struct {
 	models, sources, flux http.RoundTripper
+	// sinks returns a transport of its own for each sink of signals, so that each can have its own authorities.
+	sinks func() *http.Transport
 }
 
 func newOutside(o options, reader client.Reader) outside {
@@ -57,6 +61,7 @@ func newOutside(o options, reader client.Reader) outside {
 		models:  guard(o.models, o.models.cluster, 0).Guarded(openai.Transport()),
 		sources: guard(o.sources, o.sources.cluster, sourceHeaderTimeout).Transport(),
 		flux:    guard(o.sources, true, sourceHeaderTimeout).Transport(),
+		sinks:   guard(o.models, o.models.cluster, sinkHeaderTimeout).Transport,
 	}
 }
 

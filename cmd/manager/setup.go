@@ -104,6 +104,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err := setupCortex(mgr, models, model, out, store, log); err != nil {
 		return err
 	}
+	if err := setupSignals(mgr, clock, models, out); err != nil {
+		return err
+	}
 	loops := &engine.Engine{
 		Client:     mgr.GetClient(),
 		Live:       mgr.GetAPIReader(),

@@ -148,7 +148,7 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 	if m.BaseURL == "" && e.BaseURL == "" {
 		return e, nil
 	}
-	key, err := r.key(ctx, namespace, m.APIKeySecretRef, "model")
+	key, err := r.key(ctx, namespace, m.APIKeySecretRef, "model", apiKey)
 	e.APIKey = key
 	return e, err
 }
@@ -159,29 +159,48 @@ func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.S
 	if p.APIKeySecretRef == nil {
 		return secret.Value{}, nil
 	}
-	return r.key(ctx, namespace, p.APIKeySecretRef, "search provider")
+	return r.key(ctx, namespace, p.APIKeySecretRef, "search provider", apiKey)
 }
 
-// key reads the API key of a model, or of something else that has one.
-func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, of string) (secret.Value, error) {
+// SinkSecrets returns the value of the header Authorization and the signing key of a sink, each the zero Value if it has none. The error is a
+// *Problem if a person must correct the configuration.
+func (r Resolver) SinkSecrets(ctx context.Context, namespace string, s *v1alpha1.SignalSink) (authorization, signingKey secret.Value, err error) {
+	if ref := s.AuthorizationSecretRef; ref != nil {
+		if authorization, err = r.key(ctx, namespace, ref, "sink", "authorization"); err != nil {
+			return secret.Value{}, secret.Value{}, err
+		}
+	}
+	if ref := s.SigningKeySecretRef; ref != nil {
+		if signingKey, err = r.key(ctx, namespace, ref, "sink", "signing key"); err != nil {
+			return secret.Value{}, secret.Value{}, err
+		}
+	}
+	return authorization, signingKey, nil
+}
+
+// apiKey is what the value of a Secret is, for a message.
+const apiKey = "API key"
+
+// key reads a value that is sent to a service: what it is, and of which service, is for messages.
+func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, of, what string) (secret.Value, error) {
 	var s corev1.Secret
 	err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &s)
 	if apierrors.IsNotFound(err) {
 		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretNotFound, fmt.Sprintf(
-			"The Secret %s with the %s's API key does not exist in namespace %s. Create it with the key %s.", ref.Name, of, namespace, ref.Key)}
+			"The Secret %s with the %s's %s does not exist in namespace %s. Create it with the key %s.", ref.Name, of, what, namespace, ref.Key)}
 	}
 	if err != nil {
-		return secret.Value{}, fmt.Errorf("get the Secret of the %s's API key: %w", of, err)
+		return secret.Value{}, fmt.Errorf("get the Secret of the %s's %s: %w", of, what, err)
 	}
 	if HoldsOtherThings(s.Type) {
 		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretForbidden, fmt.Sprintf(
-			"The Secret %s in namespace %s is of type %s, and no Secret of that type is sent to a %s. Put the API key into one of type Opaque.",
-			ref.Name, namespace, s.Type, of)}
+			"The Secret %s in namespace %s is of type %s, and no Secret of that type is sent to a %s. Put the %s into one of type Opaque.",
+			ref.Name, namespace, s.Type, of, what)}
 	}
 	value := strings.TrimSpace(string(s.Data[ref.Key]))
 	if value == "" {
 		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(
-			"The Secret %s in namespace %s has no value under the key %s. Put the %s's API key there.", ref.Name, namespace, ref.Key, of)}
+			"The Secret %s in namespace %s has no value under the key %s. Put the %s's %s there.", ref.Name, namespace, ref.Key, of, what)}
 	}
 	return secret.New(value), nil
 }

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package signal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cortex"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/secret"
+	"motorcortex.dev/motorcortex/internal/signal"
+	"motorcortex.dev/motorcortex/internal/signal/deliver"
+)
+
+// sink is one that a test plays. It takes everything but what refuse has an answer to.
+type sink struct {
+	mu     sync.Mutex
+	got    []string
+	tries  int
+	refuse func(id string, tries int) error
+	// hold delays each answer.
+	hold time.Duration
+}
+
+func (s *sink) Send(ctx context.Context, _ deliver.Target, what *signal.Signal) error {
+	s.mu.Lock()
+	s.tries++
+	tries, refuse, hold := s.tries, s.refuse, s.hold
+	s.mu.Unlock()
+	if hold > 0 {
+		select {
+		case <-time.After(hold):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if refuse != nil {
+		if err := refuse(what.ID, tries); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, what.ID)
+	return nil
+}
+
+func (s *sink) Close() {}
+
+// taken returns what the sink has taken.
+func (s *sink) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+func (s *sink) answer(refuse func(id string, tries int) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = refuse
+}
+
+var errAway = &deliver.Failure{Reason: v1alpha1.ReasonSinkUnavailable, Message: "The sink cannot be reached."}
+
+func away(string, int) error { return errAway }
+
+// noSecrets is of sinks without Secrets.
+type noSecrets struct{ err error }
+
+func (n noSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a, k secret.Value, err error) {
+	return a, k, n.err
+}
+
+// rig is a reconciler in a bubble, with sinks that are named by their caBundle.
+type rig struct {
+	t     *testing.T
+	ctx   context.Context //nolint:containedctx // A rig lives as long as its test.
+	c     client.WithWatch
+	r     *Reconciler
+	sinks map[string]*sink
+	stop  func()
+}
+
+// inBubble runs a test whose time passes by itself.
+func inBubble(t *testing.T, names []string, test func(*rig)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		scheme := runtime.NewScheme()
+		if err := v1alpha1.AddToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		g := &rig{t: t, ctx: t.Context(), sinks: map[string]*sink{}}
+		g.c = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.MotorCortex{}, &v1alpha1.MotorRun{}).Build()
+		c := &v1alpha1.MotorCortex{}
+		c.Name, c.Namespace, c.Spec.Signals = v1alpha1.CortexName, "ns", &v1alpha1.Signals{}
+		for _, name := range names {
+			g.sinks[name] = &sink{}
+			c.Spec.Signals.Sinks = append(c.Spec.Signals.Sinks, v1alpha1.SignalSink{Name: name, URL: "http://" + name, CABundle: name})
+		}
+		g.must(g.c.Create(g.ctx, c))
+		g.begin()
+		test(g)
+		g.stop()
+	})
+}
+
+func (g *rig) must(err error) {
+	g.t.Helper()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// begin starts a process. stop ends it.
+func (g *rig) begin() {
+	g.r = &Reconciler{Client: g.c, Secrets: noSecrets{}, Now: time.Now, NewSender: func(name string) (Sender, error) {
+		if s := g.sinks[name]; s != nil {
+			return s, nil
+		}
+		return nil, errors.New("no such sink")
+	}}
+	g.r.init()
+	ctx, cancel := context.WithCancel(g.ctx)
+	ended := make(chan struct{})
+	go func() {
+		_ = g.r.Start(ctx)
+		close(ended)
+	}()
+	g.stop = func() { cancel(); <-ended }
+	g.cortex()
+}
+
+// restart ends the process and starts another one.
+func (g *rig) restart() { g.stop(); g.begin() }
+
+// cortex has a pass look at the MotorCortex, as it does every 10 s.
+func (g *rig) cortex() *v1alpha1.MotorCortex {
+	g.t.Helper()
+	_, err := g.r.Reconcile(g.ctx, request{subject: subject{kind: kindCortex, namespace: "ns", name: v1alpha1.CortexName}})
+	g.must(err)
+	c := &v1alpha1.MotorCortex{}
+	g.must(g.c.Get(g.ctx, client.ObjectKey{Namespace: "ns", Name: v1alpha1.CortexName}, c))
+	return c
+}
+
+// pass has the lanes look at a run.
+func (g *rig) pass(run *v1alpha1.MotorRun) {
+	g.t.Helper()
+	_, err := g.r.Reconcile(g.ctx, request{subject: subjectOf(kindRun, run)})
+	g.must(err)
+}
+
+// accept makes a run that begins now.
+func (g *rig) accept(name string) *v1alpha1.MotorRun {
+	g.t.Helper()
+	run := &v1alpha1.MotorRun{}
+	run.Name, run.Namespace, run.UID = name, "ns", types.UID("u-"+name)
+	set(run, v1alpha1.ConditionAccepted, v1alpha1.ConditionAccepted)
+	g.must(g.c.Create(g.ctx, run))
+	g.must(g.c.Status().Update(g.ctx, run))
+	g.pass(run)
+	return run
+}
+
+func set(run *v1alpha1.MotorRun, condition, reason string) {
+	apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{
+		Type: condition, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: metav1.NewTime(time.Now().Truncate(time.Second)),
+	})
+}
+
+// finish ends a run with success.
+func (g *rig) finish(run *v1alpha1.MotorRun) {
+	g.t.Helper()
+	set(run, v1alpha1.ConditionSucceeded, v1alpha1.ReasonCompleted)
+	set(run, v1alpha1.ConditionFinished, v1alpha1.ReasonCompleted)
+	run.Status.CompletionTime = new(metav1.NewTime(time.Now().Truncate(time.Second)))
+	run.Status.PendingInputs = nil
+	g.must(g.c.Status().Update(g.ctx, run))
+	g.pass(run)
+}
+
+func (g *rig) ask(run *v1alpha1.MotorRun, id string) {
+	g.t.Helper()
+	run.Status.PendingInputs = []v1alpha1.PendingInput{{ID: id, Kind: v1alpha1.InputQuestion, Question: "Which?", AskTime: metav1.Now()}}
+	g.must(g.c.Status().Update(g.ctx, run))
+	g.pass(run)
+}
+
+func (g *rig) step(run *v1alpha1.MotorRun, attempt, index int32, content string) {
+	g.t.Helper()
+	s := &v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: attempt, Index: index, Content: content}}
+	s.Name, s.Namespace, s.CreationTimestamp = journal.StepName(run.Name, attempt, index), "ns", metav1.Now()
+	s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
+	g.must(g.c.Create(g.ctx, s))
+	g.pass(run)
+}
+
+// remove deletes a run, as its watch tells of it.
+func (g *rig) remove(run *v1alpha1.MotorRun) {
+	g.t.Helper()
+	g.must(g.c.Delete(g.ctx, run))
+	s := subjectOf(kindRun, run)
+	g.r.keepDeparted(s, run)
+	_, err := g.r.Reconcile(g.ctx, request{subject: s, departed: true})
+	g.must(err)
+}
+
+func (g *rig) want(name string, ids ...string) {
+	g.t.Helper()
+	synctest.Wait()
+	if got := g.sinks[name].taken(); !slices.Equal(got, ids) {
+		g.t.Errorf("%s has %q, want %q", name, got, ids)
+	}
+}
+
+func TestASinkIsToldWhatHappens(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		run := g.accept("run")
+		g.step(run, 1, 1, "I count.")
+		synctest.Wait()
+		g.ask(run, "a1-s1-c0")
+		synctest.Wait()
+		g.step(run, 1, 2, "I go on.")
+		synctest.Wait()
+		g.step(run, 2, 1, "I begin anew.")
+		synctest.Wait()
+		g.finish(run)
+		g.pass(run)
+		g.want("a", "u-run/run.started", "u-run/run.progress/a1-s1", "u-run/run.awaitinginput/a1-s1-c0", "u-run/run.progress/a1-s2",
+			"u-run/run.progress/a2-s1", "u-run/run.completed")
+	})
+}
+
+// A sink that is away, or slow, holds up no other, and is told in order when it is back.
+func TestADeadSinkHoldsUpNoOther(t *testing.T) {
+	inBubble(t, []string{"a", "dead", "slow"}, func(g *rig) {
+		g.sinks["dead"].answer(away)
+		g.sinks["slow"].hold = 9 * time.Second
+		var want []string
+		for i := range 50 {
+			run := g.accept(fmt.Sprintf("run-%02d", i))
+			synctest.Wait()
+			g.finish(run)
+			want = append(want, "u-"+run.Name+"/run.started", "u-"+run.Name+"/run.completed")
+			g.want("a", want...)
+		}
+		time.Sleep(time.Hour)
+		if got := g.sinks["dead"].tries; got > 25 {
+			t.Errorf("a sink that is away was tried %d times within an hour", got)
+		}
+		g.want("a", want...)
+		g.want("dead")
+		g.sinks["dead"].answer(nil)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		for name, s := range g.sinks {
+			got := s.taken()
+			for i := 0; i < len(want); i += 2 {
+				if a, b := slices.Index(got, want[i]), slices.Index(got, want[i+1]); a < 0 || b < a || len(got) != len(want) {
+					t.Errorf("%s: %s is at %d, %s at %d of %d", name, want[i], a, want[i+1], b, len(got))
+				}
+			}
+		}
+	})
+}
+
+// A signal that a sink does not take for good does not hold up the others.
+func TestASignalThatIsRefusedIsDropped(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.sinks["a"].answer(func(id string, _ int) error {
+			if id == "u-bad/run.started" {
+				return &deliver.Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "It refuses the signal.", Final: true}
+			}
+			return nil
+		})
+		bad := g.accept("bad")
+		g.accept("good")
+		g.finish(bad)
+		g.want("a", "u-good/run.started", "u-bad/run.completed")
+		time.Sleep(2 * time.Minute)
+		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 || st.LastFailure != "It refuses the signal." || st.LastFailureTime == nil {
+			t.Errorf("the status is %+v", st)
+		}
+	})
+}
+
+func TestASignalThatAlwaysFailsIsDropped(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.sinks["a"].answer(func(id string, _ int) error {
+			if id == "u-bad/run.started" {
+				return errAway
+			}
+			return nil
+		})
+		bad := g.accept("bad")
+		for i := range 120 {
+			g.accept(fmt.Sprintf("good-%d", i))
+			time.Sleep(time.Minute)
+		}
+		g.finish(bad)
+		synctest.Wait()
+		if got := g.sinks["a"].taken(); len(got) != 121 || got[120] != "u-bad/run.completed" {
+			t.Errorf("got %d signals, the last one %q", len(got), got[len(got)-1])
+		}
+		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 {
+			t.Errorf("the status is %+v", st)
+		}
+	})
+}
+
+// The end of a run is told although the run was deleted, and so is that it was deleted before its end. How many of them wait has a bound.
+func TestADeletedRunIsTold(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.sinks["a"].answer(away)
+		done, going := g.accept("done"), g.accept("going")
+		g.finish(done)
+		g.remove(done)
+		g.remove(going)
+		time.Sleep(time.Hour)
+		g.sinks["a"].answer(nil)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		got := g.sinks["a"].taken()
+		slices.Sort(got)
+		if want := []string{"u-done/run.completed", "u-done/run.started", "u-going/run.cancelled", "u-going/run.started"}; !slices.Equal(got, want) {
+			t.Errorf("got %q", got)
+		}
+		g.sinks["a"].answer(away)
+		for i := range maxGone + 5 {
+			g.remove(g.accept(fmt.Sprintf("run-%d", i)))
+		}
+		l := g.r.lanesOf("ns")[0]
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.gone) != maxGone || l.health.dropped != 5 || len(l.told) > maxGone || len(l.pending) > maxGone || len(g.r.departed) != 0 {
+			t.Errorf("%d wait, %d dropped, %d remembered, %d pending, %d departed", len(l.gone), l.health.dropped, len(l.told), len(l.pending), len(g.r.departed))
+		}
+	})
+}
+
+func TestALaneForgetsDeletedRuns(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		for i := range 20 {
+			run := g.accept(fmt.Sprintf("run-%d", i))
+			synctest.Wait()
+			g.finish(run)
+			synctest.Wait()
+			g.remove(run)
+			g.pass(run)
+		}
+		synctest.Wait()
+		l := g.r.lanesOf("ns")[0]
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.told)+len(l.pending)+len(l.gone) > 0 {
+			t.Errorf("the lane has %d, %d and %d entries", len(l.told), len(l.pending), len(l.gone))
+		}
+	})
+}
+
+// A correction of the spec ends the pause.
+func TestACorrectedSinkIsTriedAtOnce(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.r.Secrets = noSecrets{&cortex.Problem{Reason: v1alpha1.ReasonModelSecretNotFound, Message: "There is no Secret."}}
+		g.accept("run")
+		time.Sleep(time.Hour)
+		c := g.cortex()
+		ready := apimeta.FindStatusCondition(c.Status.Sinks[0].Conditions, v1alpha1.CortexSinkReady)
+		if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonModelSecretNotFound || ready.Message != "There is no Secret." {
+			t.Errorf("the condition is %+v", ready)
+		}
+		g.r.Secrets = noSecrets{}
+		c.Spec.Signals.Sinks[0].URL = "http://b"
+		g.must(g.c.Update(g.ctx, c))
+		g.cortex()
+		g.want("a", "u-run/run.started")
+	})
+}

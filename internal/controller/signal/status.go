@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package signal
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+const (
+	// statusPause is how soon a status is compared again, writePause how soon it is written again while no sink begins to fail or to take signals.
+	statusPause, writePause = 10 * time.Second, time.Minute
+	// maxSay is the most bytes of a failure in the status.
+	maxSay = 512
+)
+
+// writeStatus reports how the sinks of a namespace go.
+func (r *Reconciler) writeStatus(ctx context.Context, c *v1alpha1.MotorCortex, sinks []v1alpha1.SignalSink) error {
+	now := r.Now()
+	r.mu.Lock()
+	rested := now.Sub(r.written[c.Namespace]) >= writePause
+	lanes := make([]*lane, len(sinks))
+	for i := range sinks {
+		lanes[i] = r.lanes[laneKey{c.Namespace, sinks[i].Name}]
+	}
+	r.mu.Unlock()
+	var list []v1alpha1.SinkStatus
+	due := len(c.Status.Sinks) != len(sinks)
+	for i, l := range lanes {
+		if l == nil {
+			continue
+		}
+		was := statusOf(c.Status.Sinks, sinks[i].Name)
+		is := l.status(was, c.Generation, now)
+		due = due || was == nil || turned(was, &is) || rested && moved(was, &is)
+		list = append(list, is)
+	}
+	if !due {
+		return nil
+	}
+	before := c.DeepCopy()
+	c.Status.Sinks = list
+	if equality.Semantic.DeepEqual(before.Status, c.Status) {
+		return nil
+	}
+	// With the lock, the lanes of an earlier spec cannot stand in the place of those of the present one.
+	err := r.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		// The next comparison comes soon.
+		return nil
+	}
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written[c.Namespace] = now
+	return nil
+}
+
+// status returns how the lane goes. was is nil if the status does not have it.
+func (l *lane) status(was *v1alpha1.SinkStatus, generation int64, now time.Time) v1alpha1.SinkStatus {
+	is := v1alpha1.SinkStatus{Name: l.laneKey.sink}
+	if was != nil {
+		is = *was.DeepCopy()
+	}
+	h, settled := l.state(now)
+	is.SettledTime = metav1.NewTime(settled.Truncate(time.Second))
+	is.Dropped = h.dropped
+	if !h.taken.IsZero() {
+		is.LastDeliveryTime = new(metav1.NewTime(h.taken.Truncate(time.Second)))
+	}
+	if !h.failed.IsZero() {
+		is.LastFailureTime, is.LastFailure = new(metav1.NewTime(h.failed.Truncate(time.Second))), text.CutBytes(h.lastSay, maxSay)
+	}
+	ready := metav1.Condition{
+		Type: v1alpha1.CortexSinkReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSinkTakes, Message: "The sink takes its signals.",
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+	}
+	if f := h.failure; f != nil {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Reason, text.CutBytes(text.Shown(f.Message), maxSay)
+	}
+	apimeta.SetStatusCondition(&is.Conditions, ready)
+	return is
+}
+
+// turned reports whether a sink began to fail, to fail in another way, or to take signals.
+func turned(was, is *v1alpha1.SinkStatus) bool {
+	a, b := apimeta.FindStatusCondition(was.Conditions, v1alpha1.CortexSinkReady), apimeta.FindStatusCondition(is.Conditions, v1alpha1.CortexSinkReady)
+	return a == nil || a.Status != b.Status || a.Reason != b.Reason || a.ObservedGeneration != b.ObservedGeneration
+}
+
+// moved reports whether there is something to write down that can wait. A sink that is only tried again is no reason.
+func moved(was, is *v1alpha1.SinkStatus) bool {
+	return !equality.Semantic.DeepEqual(was.LastDeliveryTime, is.LastDeliveryTime) || was.Dropped != is.Dropped
+}
