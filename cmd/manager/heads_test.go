@@ -224,6 +224,17 @@ func TestConfigMapHead(t *testing.T) {
 	}
 }
 
+// Signals have the line in which the model says what it does, and the cache keeps no more of an answer.
+func TestStepHeadHasTheStatement(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[v1alpha1.StepType]string{v1alpha1.StepTurn: "I count.", v1alpha1.StepSummary: "", v1alpha1.StepEnd: "\n I count. \nThen I sum."} {
+		s := &v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: kind, Content: "\n I count. \nThen I sum."}}
+		if _, err := stepHead(s); err != nil || s.Spec.Content != want {
+			t.Errorf("%s: %q, %v", kind, s.Spec.Content, err)
+		}
+	}
+}
+
 func TestStepHeadIsSmall(t *testing.T) {
 	t.Parallel()
 	for _, final := range []bool{false, true} {
@@ -235,7 +246,7 @@ func TestStepHeadIsSmall(t *testing.T) {
 		if s.ManagedFields != nil || s.Labels[v1alpha1.LabelRun] != "run" || s.UID == "" {
 			t.Errorf("metadata %+v", s.ObjectMeta)
 		}
-		if n := utf8.RuneCountInString(s.Spec.Content); final && n != headContent || !final && n != 0 {
+		if n := utf8.RuneCountInString(s.Spec.Content); final && n != headContent || !final && n != headStatement {
 			t.Errorf("final %t: %d characters of content", final, n)
 		}
 		if n := utf8.RuneCountInString(s.Spec.ToolCalls[0].Arguments); n != headArguments || !strings.HasSuffix(s.Spec.ToolCalls[1].Arguments, "}") {

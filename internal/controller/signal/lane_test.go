@@ -297,7 +297,35 @@ func TestASignalThatIsRefusedIsDropped(t *testing.T) {
 		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 || st.LastFailure != "It refuses the signal." || st.LastFailureTime == nil {
 			t.Errorf("the status is %+v", st)
 		}
+		g.restart()
+		g.accept("later")
+		synctest.Wait()
+		time.Sleep(2 * time.Minute)
+		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 {
+			t.Errorf("after a restart the status is %+v", st)
+		}
 	})
+}
+
+// A change during a look keeps its subject pending: otherwise the settled instant could pass what is not told.
+func TestAChangeDuringALookStaysPending(t *testing.T) {
+	t.Parallel()
+	epoch := time.Unix(1000, 0)
+	l := newLane(laneKey{"ns", "a"}, epoch)
+	defer l.close()
+	s := subject{kind: kindRun, namespace: "ns", name: "run", uid: "u-1"}
+	l.touch(s, epoch.Add(time.Minute))
+	c, _, mark := l.begin(s)
+	l.touch(s, epoch.Add(2*time.Minute))
+	l.settle(s, c, false, mark)
+	if _, settled := l.state(epoch.Add(time.Hour)); !settled.Equal(epoch.Add(time.Minute)) {
+		t.Errorf("settled is %s", settled)
+	}
+	c, _, mark = l.begin(s)
+	l.settle(s, c, false, mark)
+	if _, settled := l.state(epoch.Add(time.Hour)); !settled.Equal(epoch.Add(time.Hour)) {
+		t.Errorf("settled is %s", settled)
+	}
 }
 
 func TestASignalThatAlwaysFailsIsDropped(t *testing.T) {
