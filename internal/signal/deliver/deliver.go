@@ -75,7 +75,7 @@ func New(transport *http.Transport, caBundle string, now func() time.Time) (*Sen
 	transport.MaxConnsPerHost = 2
 	return &Sender{now: now, client: &http.Client{
 		Transport: transport, Timeout: timeout,
-		// A redirect would take the authorization and what runs came to to a host that nobody named.
+		// A redirect would take the authorization and the results of runs to a host that no MotorCortex names.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -125,7 +125,7 @@ func Encode(what *signal.Signal) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// unreachable returns why there is no answer. The error of the network is not told: it would show whoever may edit a MotorCortex what the manager
+// unreachable returns why there is no answer. The error of the network is not told: it would show an editor of a MotorCortex what the manager
 // can reach.
 func unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
