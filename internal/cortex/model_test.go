@@ -246,6 +246,38 @@ func TestSearchKey(t *testing.T) {
 	}
 }
 
+func TestSinkSecrets(t *testing.T) {
+	t.Parallel()
+	r := Resolver{Secrets: reader{secrets: map[string]map[string]string{"hook": {"authorization": "Bearer abc\n", "key": "s3cret"}}}}
+	for name, tt := range map[string]struct {
+		sink                    v1alpha1.SignalSink
+		authorization, key, say string
+	}{
+		"none": {},
+		"both": {v1alpha1.SignalSink{AuthorizationSecretRef: ref("hook", "authorization"), SigningKeySecretRef: ref("hook", "key")}, "Bearer abc", "s3cret", ""},
+		"no authorization": {
+			v1alpha1.SignalSink{AuthorizationSecretRef: ref("missing", "a"), SigningKeySecretRef: ref("hook", "key")}, "", "",
+			"The Secret missing with the sink's authorization does not exist in namespace ns. Create it with the key a.",
+		},
+		"no signing key": {
+			v1alpha1.SignalSink{AuthorizationSecretRef: ref("hook", "authorization"), SigningKeySecretRef: ref("hook", "b")}, "", "",
+			"The Secret hook in namespace ns has no value under the key b. Put the sink's signing key there.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			authorization, key, err := r.SinkSecrets(t.Context(), "ns", &tt.sink)
+			say := ""
+			if p, ok := AsProblem(err); ok {
+				say = p.Message
+			}
+			if authorization.RevealText() != tt.authorization || key.RevealText() != tt.key || say != tt.say || (err == nil) != (tt.say == "") {
+				t.Errorf("got %q, %q, %v", authorization.RevealText(), key.RevealText(), err)
+			}
+		})
+	}
+}
+
 // A text ends the runs of a model for which a MotorCortex sets that, and of no other: not those of the manager's own endpoint either.
 func TestTextEnds(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,8 @@ func TestKeyIsNotOfAnotherKind(t *testing.T) {
 	r := Resolver{Secrets: release{}}
 	_, err := r.endpoint(t.Context(), "ns", &v1alpha1.ModelEndpoint{BaseURL: "https://theirs.example.org/v1", Model: "m", APIKeySecretRef: ref("keys", "release")})
 	_, searchErr := r.SearchKey(t.Context(), "ns", &v1alpha1.SearchProvider{APIKeySecretRef: ref("keys", "release")})
-	for what, err := range map[string]error{"model": err, "search provider": searchErr} {
+	_, _, sinkErr := r.SinkSecrets(t.Context(), "ns", &v1alpha1.SignalSink{SigningKeySecretRef: ref("keys", "release")})
+	for what, err := range map[string]error{"model": err, "search provider": searchErr, "sink": sinkErr} {
 		p, ok := AsProblem(err)
 		if !ok || p.Reason != v1alpha1.ReasonModelSecretForbidden || !strings.Contains(p.Message, "helm.sh/release.v1") || !strings.Contains(p.Message, what) {
 			t.Errorf("%s: %v", what, err)

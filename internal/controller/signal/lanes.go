@@ -43,8 +43,9 @@ func (r *Reconciler) adjust(namespace string, sinks []v1alpha1.SignalSink, known
 			if k := statusOf(known, sinks[i].Name); k != nil {
 				l.health.dropped = k.Dropped
 				if !k.SettledTime.IsZero() && k.SettledTime.Time.Before(l.from) {
-					l.from = k.SettledTime.Add(-overlap)
+					l.from = k.SettledTime.Time
 				}
+				l.from = l.from.Add(-overlap)
 			}
 			r.lanes[key] = l
 			begun = append(begun, l)

@@ -89,6 +89,29 @@ func TestAProcessThatEndsAnywhere(t *testing.T) {
 	}
 }
 
+// What happened in the second in which the status was written may not have been seen yet.
+func TestARestartWithinTheSecondOfTheStatus(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		run := g.accept("run")
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		g.stop()
+		set(run, v1alpha1.ConditionSucceeded, v1alpha1.ReasonCompleted)
+		set(run, v1alpha1.ConditionFinished, v1alpha1.ReasonCompleted)
+		g.must(g.c.Status().Update(g.ctx, run))
+		c := &v1alpha1.MotorCortex{}
+		g.must(g.c.Get(g.ctx, client.ObjectKey{Namespace: "ns", Name: v1alpha1.CortexName}, c))
+		time.Sleep(30 * time.Second)
+		c.Status.Sinks[0].SettledTime = metav1.NewTime(time.Now().Truncate(time.Second))
+		g.must(g.c.Status().Update(g.ctx, c))
+		g.begin()
+		synctest.Wait()
+		if got := g.sinks["a"].taken(); got[len(got)-1] != "u-run/run.completed" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
 // A sink that is new hears nothing of runs that began or ended before, but what people are asked now.
 func TestANewSinkIsNotToldThePast(t *testing.T) {
 	inBubble(t, nil, func(g *rig) {

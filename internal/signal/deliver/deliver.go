@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"golang.org/x/net/http/httpguts"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/outbound"
@@ -96,6 +97,9 @@ func (s *Sender) Send(ctx context.Context, to Target, what *signal.Signal) error
 	req.Header.Set("Content-Type", event.ApplicationCloudEventsJSON+"; charset=utf-8")
 	req.Header.Set("User-Agent", "motorcortex")
 	if v := to.Authorization; !v.IsEmpty() {
+		if !httpguts.ValidHeaderFieldValue(v.RevealText()) {
+			return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The Secret of the authorization has a character that no header can have. Correct it."}
+		}
 		req.Header.Set("Authorization", v.RevealText())
 	}
 	if err := sign(req.Header, to.SigningKey, what.ID, s.now(), body); err != nil {

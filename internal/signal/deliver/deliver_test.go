@@ -146,6 +146,16 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 }
 
+// A Secret that no header can have is named as the cause, and not shown.
+func TestAnAuthorizationThatIsNone(t *testing.T) {
+	t.Parallel()
+	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the sink was reached") })
+	err := newSender(t, &http.Transport{}, "").Send(t.Context(), Target{URL: url, Authorization: secret.New("Bearer s3\ncret")}, started())
+	if f, ok := errors.AsType[*Failure](err); !ok || f.Final || !strings.Contains(f.Message, "authorization") || strings.Contains(f.Message, "cret\n") {
+		t.Errorf("got %#v", err)
+	}
+}
+
 func TestASinkThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	block := make(chan struct{})
