@@ -68,8 +68,8 @@ func (s *signalSink) answer(code int) {
 	s.code = code
 }
 
-// await waits until the sink has taken these about a run since the first skip, in this order, and each once.
-func (s *signalSink) await(ctx context.Context, t *testing.T, run string, events ...string) {
+// await waits until the sink has taken these about an object, in this order and no others.
+func (s *signalSink) await(ctx context.Context, t *testing.T, name string, events ...string) {
 	t.Helper()
 	var got []string
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -77,14 +77,14 @@ func (s *signalSink) await(ctx context.Context, t *testing.T, run string, events
 		defer s.mu.Unlock()
 		got = nil
 		for _, e := range s.got {
-			if kind, ok := strings.CutSuffix(e, " "+run); ok {
+			if kind, ok := strings.CutSuffix(e, " "+name); ok {
 				got = append(got, strings.TrimPrefix(kind, "dev.motorcortex."))
 			}
 		}
 		return slices.Equal(got, events), nil
 	})
 	if err != nil {
-		t.Fatalf("of %s the sink has %q, want %q", run, got, events)
+		t.Fatalf("of %s the sink has %q, want %q", name, got, events)
 	}
 }
 
@@ -225,6 +225,33 @@ func TestSignalsAcrossARestart(t *testing.T) {
 	awaitSink(ctx, t, ns, "b", func(s *v1alpha1.SinkStatus) bool {
 		return apimeta.IsStatusConditionTrue(s.Conditions, v1alpha1.CortexSinkReady) && s.LastDeliveryTime != nil
 	})
+}
+
+// A sink is told each state of a skill, and again how it stands by a manager that begins to lead.
+func TestSignalsOfASkill(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	sink := newSignalSink(t)
+	signalCortex(ctx, t, ns, sink)
+	stop := startSignals(ctx, t, ns)
+	awaitSink(ctx, t, ns, "a", func(s *v1alpha1.SinkStatus) bool { return !s.SettledTime.IsZero() })
+	s := &v1alpha1.Skill{ObjectMeta: meta(ns, "counting")}
+	must(t, admin.Create(ctx, s))
+	stands := func(state v1alpha1.SkillState, status metav1.ConditionStatus) {
+		base := s.DeepCopy()
+		s.Status.State, s.Status.RevisionName = state, "counting-1"
+		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionApproved, Status: status, Reason: string(state), LastTransitionTime: metav1.Now()})
+		must(t, manager.Status().Patch(ctx, s, client.MergeFrom(base)))
+	}
+	stands(v1alpha1.SkillAwaitingApproval, metav1.ConditionFalse)
+	sink.await(ctx, t, "counting", "skill.awaitingapproval")
+	stands(v1alpha1.SkillApproved, metav1.ConditionTrue)
+	sink.await(ctx, t, "counting", "skill.awaitingapproval", "skill.approved")
+	stop()
+	stop = startSignals(ctx, t, ns)
+	defer stop()
+	sink.await(ctx, t, "counting", "skill.awaitingapproval", "skill.approved", "skill.approved")
 }
 
 // A sink that takes nothing keeps no run: it can be deleted at once, and the sink is told that when it is back.

@@ -89,12 +89,15 @@ func (n noSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a
 // rig is a reconciler in a bubble, with sinks that are named by their caBundle.
 type rig struct {
 	t     *testing.T
-	ctx   context.Context //nolint:containedctx // A rig lives as long as its test.
+	ctx   context.Context
 	c     client.WithWatch
 	r     *Reconciler
 	sinks map[string]*sink
 	stop  func()
 }
+
+// later lets the time of a bubble pass.
+func later(d time.Duration) { <-time.After(d) }
 
 // inBubble runs a test whose time passes by itself.
 func inBubble(t *testing.T, names []string, test func(*rig)) {
@@ -260,14 +263,14 @@ func TestADeadSinkHoldsUpNoOther(t *testing.T) {
 			want = append(want, "u-"+run.Name+"/run.started", "u-"+run.Name+"/run.completed")
 			g.want("a", want...)
 		}
-		time.Sleep(time.Hour)
+		later(time.Hour)
 		if got := g.sinks["dead"].tries; got > 25 {
 			t.Errorf("a sink that is away was tried %d times within an hour", got)
 		}
 		g.want("a", want...)
 		g.want("dead")
 		g.sinks["dead"].answer(nil)
-		time.Sleep(10 * time.Minute)
+		later(10 * time.Minute)
 		synctest.Wait()
 		for name, s := range g.sinks {
 			got := s.taken()
@@ -293,14 +296,14 @@ func TestASignalThatIsRefusedIsDropped(t *testing.T) {
 		g.accept("good")
 		g.finish(bad)
 		g.want("a", "u-good/run.started", "u-bad/run.completed")
-		time.Sleep(2 * time.Minute)
+		later(2 * time.Minute)
 		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 || st.LastFailure != "It refuses the signal." || st.LastFailureTime == nil {
 			t.Errorf("the status is %+v", st)
 		}
 		g.restart()
 		g.accept("later")
 		synctest.Wait()
-		time.Sleep(2 * time.Minute)
+		later(2 * time.Minute)
 		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 {
 			t.Errorf("after a restart the status is %+v", st)
 		}
@@ -339,7 +342,7 @@ func TestASignalThatAlwaysFailsIsDropped(t *testing.T) {
 		bad := g.accept("bad")
 		for i := range 120 {
 			g.accept(fmt.Sprintf("good-%d", i))
-			time.Sleep(time.Minute)
+			later(time.Minute)
 		}
 		g.finish(bad)
 		synctest.Wait()
@@ -360,9 +363,9 @@ func TestADeletedRunIsTold(t *testing.T) {
 		g.finish(done)
 		g.remove(done)
 		g.remove(going)
-		time.Sleep(time.Hour)
+		later(time.Hour)
 		g.sinks["a"].answer(nil)
-		time.Sleep(10 * time.Minute)
+		later(10 * time.Minute)
 		synctest.Wait()
 		got := g.sinks["a"].taken()
 		slices.Sort(got)
@@ -407,7 +410,7 @@ func TestACorrectedSinkIsTriedAtOnce(t *testing.T) {
 	inBubble(t, []string{"a"}, func(g *rig) {
 		g.r.Secrets = noSecrets{&cortex.Problem{Reason: v1alpha1.ReasonModelSecretNotFound, Message: "There is no Secret."}}
 		g.accept("run")
-		time.Sleep(time.Hour)
+		later(time.Hour)
 		c := g.cortex()
 		ready := apimeta.FindStatusCondition(c.Status.Sinks[0].Conditions, v1alpha1.CortexSinkReady)
 		if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonModelSecretNotFound || ready.Message != "There is no Secret." {

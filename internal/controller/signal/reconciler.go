@@ -177,12 +177,12 @@ func (r *Reconciler) since(ctx context.Context, s subject, now time.Time) (time.
 // reconcileCortex begins and ends lanes, and writes the status.
 func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctrl.Result, error) {
 	c := &v1alpha1.MotorCortex{}
-	err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.CortexName}, c)
-	if client.IgnoreNotFound(err) != nil {
+	if err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.CortexName}, c); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
+	// One that does not exist has no spec.
 	var sinks []v1alpha1.SignalSink
-	if err == nil && c.DeletionTimestamp.IsZero() && c.Spec.Signals != nil {
+	if c.DeletionTimestamp.IsZero() && c.Spec.Signals != nil {
 		sinks = c.Spec.Signals.Sinks
 	}
 	begun := r.adjust(namespace, sinks, c.Status.Sinks)
@@ -200,7 +200,7 @@ func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctr
 			return ctrl.Result{}, ctx.Err()
 		}
 	}
-	if err != nil || len(sinks) == 0 && len(c.Status.Sinks) == 0 {
+	if len(sinks) == 0 && len(c.Status.Sinks) == 0 {
 		return ctrl.Result{}, nil
 	}
 	if err := r.writeStatus(ctx, c, sinks); err != nil {

@@ -24,24 +24,24 @@ func TestWhatARestartTells(t *testing.T) {
 		g.step(open, 1, 1, "I count.")
 		g.ask(open, "a1-s1-c0")
 		synctest.Wait()
-		time.Sleep(5 * time.Minute)
+		later(5 * time.Minute)
 		g.cortex()
 		g.sinks["a"].answer(away)
 		untold := g.accept("untold")
 		g.finish(untold)
-		time.Sleep(time.Hour)
+		later(time.Hour)
 		g.cortex()
 		before := g.sinks["a"].taken()
 		g.restart()
 		g.sinks["a"].answer(nil)
-		time.Sleep(10 * time.Minute)
+		later(10 * time.Minute)
 		synctest.Wait()
 		got := g.sinks["a"].taken()[len(before):]
 		slices.Sort(got)
 		if want := []string{"u-open/run.awaitinginput/a1-s1-c0", "u-untold/run.completed", "u-untold/run.started"}; !slices.Equal(got, want) {
 			t.Errorf("got %q", got)
 		}
-		time.Sleep(5 * time.Minute)
+		later(5 * time.Minute)
 		g.cortex()
 		g.restart()
 		synctest.Wait()
@@ -75,7 +75,7 @@ func TestAProcessThatEndsAnywhere(t *testing.T) {
 				g.cortex()
 				g.restart()
 				g.sinks["a"].answer(nil)
-				time.Sleep(10 * time.Minute)
+				later(10 * time.Minute)
 				synctest.Wait()
 				got := g.sinks["a"].taken()
 				for _, run := range runs {
@@ -94,14 +94,14 @@ func TestARestartWithinTheSecondOfTheStatus(t *testing.T) {
 	inBubble(t, []string{"a"}, func(g *rig) {
 		run := g.accept("run")
 		synctest.Wait()
-		time.Sleep(10 * time.Second)
+		later(10 * time.Second)
 		g.stop()
 		set(run, v1alpha1.ConditionSucceeded, v1alpha1.ReasonCompleted)
 		set(run, v1alpha1.ConditionFinished, v1alpha1.ReasonCompleted)
 		g.must(g.c.Status().Update(g.ctx, run))
 		c := &v1alpha1.MotorCortex{}
 		g.must(g.c.Get(g.ctx, client.ObjectKey{Namespace: "ns", Name: v1alpha1.CortexName}, c))
-		time.Sleep(30 * time.Second)
+		later(30 * time.Second)
 		c.Status.Sinks[0].SettledTime = metav1.NewTime(time.Now().Truncate(time.Second))
 		g.must(g.c.Status().Update(g.ctx, c))
 		g.begin()
@@ -112,13 +112,37 @@ func TestARestartWithinTheSecondOfTheStatus(t *testing.T) {
 	})
 }
 
+// A process that has not tried a sink does not say that it takes signals.
+func TestASinkThatIsAwayStaysSoAfterARestart(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.sinks["a"].answer(away)
+		g.accept("run")
+		synctest.Wait()
+		ready := func() metav1.Condition {
+			return *apimeta.FindStatusCondition(g.cortex().Status.Sinks[0].Conditions, v1alpha1.CortexSinkReady)
+		}
+		was := ready()
+		g.sinks["a"].hold = 5 * time.Second
+		g.restart()
+		if is := ready(); was.Status != metav1.ConditionFalse || is != was {
+			t.Errorf("the condition was %+v and is %+v", was, is)
+		}
+		g.sinks["a"].answer(nil)
+		later(time.Minute)
+		synctest.Wait()
+		if is := ready(); is.Status != metav1.ConditionTrue {
+			t.Errorf("the condition is %+v", is)
+		}
+	})
+}
+
 // A sink that is new hears nothing of runs that began or ended before, but what people are asked now.
 func TestANewSinkIsNotToldThePast(t *testing.T) {
 	inBubble(t, nil, func(g *rig) {
 		old, open := g.accept("old"), g.accept("open")
 		g.finish(old)
 		g.ask(open, "a1-s1-c0")
-		time.Sleep(time.Hour)
+		later(time.Hour)
 		g.sinks["a"] = &sink{}
 		c := g.cortex()
 		c.Spec.Signals.Sinks = []v1alpha1.SignalSink{{Name: "a", URL: "http://a", CABundle: "a"}}
@@ -164,7 +188,7 @@ func TestTheStatusIsWrittenRarely(t *testing.T) {
 	inBubble(t, []string{"a"}, func(g *rig) {
 		version := g.cortex().ResourceVersion
 		writes := func(during time.Duration) (n int) {
-			for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(statusPause) {
+			for end := time.Now().Add(during); time.Now().Before(end); later(statusPause) {
 				synctest.Wait()
 				if v := g.cortex().ResourceVersion; v != version {
 					version = v
@@ -179,7 +203,7 @@ func TestTheStatusIsWrittenRarely(t *testing.T) {
 		run := g.accept("run")
 		go func() {
 			for i := range int32(60) {
-				time.Sleep(9 * time.Second)
+				later(9 * time.Second)
 				g.step(run, 1, i+1, "I go on.")
 			}
 		}()
@@ -232,7 +256,7 @@ func TestASinkThatCannotBeUsed(t *testing.T) {
 		delete(g.sinks, "a")
 		g.restart()
 		g.accept("run")
-		time.Sleep(time.Minute)
+		later(time.Minute)
 		var c v1alpha1.MotorCortex
 		g.cortex()
 		g.must(g.c.Get(g.ctx, client.ObjectKey{Namespace: "ns", Name: v1alpha1.CortexName}, &c))

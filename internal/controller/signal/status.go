@@ -82,6 +82,10 @@ func (l *lane) status(was *v1alpha1.SinkStatus, generation int64, now time.Time)
 	if !h.failed.IsZero() {
 		is.LastFailureTime, is.LastFailure = new(metav1.NewTime(h.failed.Truncate(time.Second))), text.CutBytes(h.lastSay, maxSay)
 	}
+	if h.taken.IsZero() && h.failure == nil && len(is.Conditions) > 0 {
+		// This process has not tried the sink yet. What the one before found counts until then.
+		return is
+	}
 	ready := metav1.Condition{
 		Type: v1alpha1.CortexSinkReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSinkTakes, Message: "The sink takes its signals.",
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
