@@ -89,14 +89,17 @@ const (
 	CortexArchiveReady = "ArchiveReady"
 	// CortexSinkReady is True when a sink takes its signals. It is the condition of each of status.sinks.
 	CortexSinkReady = "SinkReady"
+	// CortexStorageAvailable is True while the runs of the namespace keep less in the cluster than they may, so that further runs can begin.
+	CortexStorageAvailable = "StorageAvailable"
 )
 
 // Reasons of the conditions of a MotorCortex. SearchReady and SinkReady are also False with ModelSecretNotFound,
 // ModelSecretKeyMissing and ModelSecretForbidden, about the Secret of the provider or of the sink.
 const (
-	// ReasonCortexAvailable is a reason of Ready=True, ModelAvailable=True, SearchReady=True and ArchiveReady=True of a MotorCortex.
+	// ReasonCortexAvailable is a reason of Ready=True, ModelAvailable=True, SearchReady=True, ArchiveReady=True and StorageAvailable=True of a MotorCortex.
 	//
-	// Meaning: Everything that is configured can be reached. Of Brave, which counts every request, only the key was looked for.
+	// Meaning: Everything that is configured can be reached, and there is room for runs. Of Brave, which counts every request, only the key was
+	// looked for.
 	//
 	// Do: Nothing.
 	ReasonCortexAvailable = "Available"
@@ -144,4 +147,20 @@ const (
 	//
 	// Do: Correct url, or the Secrets of the sink.
 	ReasonSinkRefuses = "SinkRefuses"
+
+	// ReasonCortexStorageLow is a reason of StorageAvailable=True of a MotorCortex.
+	//
+	// Meaning: The runs of the namespace keep four fifths of what spec.retention.maxStorage allows. Archived runs are deleted before their time,
+	// the oldest first. When all of it is used, no further run begins.
+	//
+	// Do: Delete finished runs, lower their retention, set up the archive, or raise maxStorage if etcd has room.
+	ReasonCortexStorageLow = "StorageLow"
+
+	// ReasonCortexStorageFull is a reason of StorageAvailable=False and Ready=False of a MotorCortex.
+	//
+	// Meaning: The runs of the namespace keep all that spec.retention.maxStorage allows, and no finished one is in the archive that could be
+	// deleted before its time. Further runs wait. Runs that had begun go on, until they keep a quarter more than allowed.
+	//
+	// Do: Delete finished runs, lower their retention, set up the archive, or raise maxStorage if etcd has room.
+	ReasonCortexStorageFull = "StorageFull"
 )

@@ -5,6 +5,7 @@ package v1alpha1
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -19,7 +20,7 @@ type MotorCortexSpec struct {
 	// +default={}
 	// +optional
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
-	// retention says how long, and how many, finished runs are kept.
+	// retention says how long, and how many, finished runs are kept, and how much of the cluster's storage runs may take.
 	// +optional
 	Retention Retention `json:"retention,omitempty,omitzero"`
 	// egress bounds what the runs of this namespace may reach.
@@ -263,7 +264,8 @@ const (
 	BusyReject WhenBusy = "Reject"
 )
 
-// Retention says how long, and how many, finished runs are kept. Whichever limit is reached first, counts.
+// Retention says how long, and how many, finished runs are kept, and how much of the cluster's storage runs may take. Whichever limit is reached
+// first, counts.
 type Retention struct {
 	// succeededSeconds is how long a run that succeeded is kept, unless it says so itself: a day if unset, of mode Oneshot
 	// 10 minutes.
@@ -289,6 +291,12 @@ type Retention struct {
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	MaxFailed *int32 `json:"maxFailed,omitempty"`
+	// maxStorage is the most bytes that the runs of the namespace may keep in the cluster, with their steps and artifacts: default 1Gi. Runs
+	// that have not begun do not count. From four fifths of it on, archived runs are deleted before their time, the oldest first. At all of it, no
+	// further run begins. At a quarter more, no run asks its model for another step.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="no run could begin: to lift the bound, set more than etcd can hold, such as 1Ti"
+	// +optional
+	MaxStorage *resource.Quantity `json:"maxStorage,omitempty"`
 }
 
 // ModelSet is a model for each role.
@@ -392,7 +400,10 @@ type MotorCortexStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Model string `json:"model,omitempty"`
-	// conditions are what programs read: Ready, and one for each service that is configured.
+	// storage is what the runs of the namespace keep in the cluster.
+	// +optional
+	Storage *StorageStatus `json:"storage,omitempty"`
+	// conditions are what programs read: Ready, StorageAvailable, and one for each service that is configured.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -436,6 +447,16 @@ type SinkStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// StorageStatus says how much the runs of a namespace keep in the cluster.
+type StorageStatus struct {
+	// used is about how many bytes they keep, with their steps and artifacts. It is written anew when it has changed by a twentieth of max.
+	// +required
+	Used resource.Quantity `json:"used"`
+	// max is the most that they may keep: spec.retention.maxStorage or its default.
+	// +required
+	Max resource.Quantity `json:"max"`
 }
 
 // MotorCortex is an agent's body: the models and defaults of the runs in its namespace.

@@ -26,6 +26,16 @@ const (
 	// Do: Create the run again when the run that the message names has ended, or set `whenBusy: Queue`.
 	ReasonBusy = "Busy"
 
+	// ReasonStorageFull is a reason of Accepted=False, ModelAvailable=False and Succeeded=False (ModelFailure).
+	//
+	// Meaning: The runs of the namespace keep all that spec.retention.maxStorage of the MotorCortex allows in the cluster, so the
+	// run waits with its time standing still. A run that has begun waits only when they keep a quarter more than allowed: then its
+	// model is not asked. After outageDeadlineSeconds its attempt fails.
+	//
+	// Do: Delete finished runs, lower their retention, set up the archive, or raise maxStorage if etcd has room. The run goes on by
+	// itself.
+	ReasonStorageFull = "StorageFull"
+
 	// ReasonEgressUnavailable is a reason of Accepted=False, EgressReady=False and Succeeded=False (InfraFailure).
 	//
 	// Meaning: The egress proxy cannot be used. Before a run begins: its Service does not exist or has no address, and the run

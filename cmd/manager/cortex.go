@@ -27,7 +27,7 @@ import (
 type newModel func(cortex.Endpoint) (*openai.Client, error)
 
 // setupCortex builds the controller that reports in each MotorCortex whether its services are available.
-func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out outside, store *bucket.Bucket, log *slog.Logger) error {
+func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out outside, stored room, store *bucket.Bucket, log *slog.Logger) error {
 	services := cortexcontroller.Services{
 		Model:  probeModel(model, models.Default),
 		Search: out.probeSearch,
@@ -35,7 +35,10 @@ func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out o
 	if store != nil {
 		services.Archive = probeArchive(store.Check, log)
 	}
-	r := &cortexcontroller.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Models: models, Services: services}
+	r := &cortexcontroller.Reconciler{
+		Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Models: models, Services: services,
+		Storage: stored.meter, Room: stored.cortexes(),
+	}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of MotorCortex: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/signal"
+	"motorcortex.dev/motorcortex/internal/storage"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -29,13 +30,16 @@ const (
 	headArguments = 200
 )
 
-// runHead retains all of a cached run except the content of its files; code that needs the content reads the run itself.
+// runHead retains all of a cached run except the content of its files; code that needs the content reads the run itself. The size of the whole run is
+// noted for the budget of its namespace.
 func runHead(o any) (any, error) {
 	r, ok := o.(*v1alpha1.MotorRun)
 	if !ok {
 		return o, nil
 	}
+	size := storage.OfRun(r)
 	r.ObjectMeta = metaHead(&r.ObjectMeta)
+	storage.Note(r, size)
 	for i := range r.Spec.Files {
 		if r.Spec.Files[i].Content != nil {
 			r.Spec.Files[i].Content = new(string)
@@ -44,13 +48,15 @@ func runHead(o any) (any, error) {
 	return r, nil
 }
 
-// stepHead retains the part of a cached step that the controller reads. The journal itself is never read from the cache.
+// stepHead retains the part of a cached step that the controller reads, and its size. The journal itself is never read from the cache.
 func stepHead(o any) (any, error) {
 	s, ok := o.(*v1alpha1.MotorStep)
 	if !ok {
 		return o, nil
 	}
+	size := storage.OfStep(s)
 	s.ObjectMeta = metaHead(&s.ObjectMeta)
+	storage.Note(s, size)
 	if s.Spec.Final || s.Spec.Type == v1alpha1.StepEnd {
 		s.Spec.Content = fit.Cut(s.Spec.Content, headContent)
 	} else {

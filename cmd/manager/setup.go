@@ -56,6 +56,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err != nil {
 		return err
 	}
+	stored, err := setupStorage(ctx, mgr)
+	if err != nil {
+		return err
+	}
 	models := cortex.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
 	answers := &recent.Answers{Live: mgr.GetAPIReader(), Reviews: mgr.GetClient(), Now: time.Now}
 	reconciler := &runs.Reconciler{
@@ -64,6 +68,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Recent:   answers,
 		Recorder: mgr.GetEventRecorder("motorcortex"),
 		Models:   models,
+		Budget:   stored.budget,
+		Room:     stored.runs(),
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: o.sandboxImage, ManagerKey: toolclient.PublicKeyPin(key), Namespace: o.namespace},
 			SandboxStartTimeout: o.sandboxStartTimeout,
@@ -101,7 +107,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
 		})
 	}
-	if err := setupCortex(mgr, models, model, out, store, log); err != nil {
+	if err := setupCortex(mgr, models, model, out, stored, store, log); err != nil {
 		return err
 	}
 	if err := setupSignals(mgr, clock, models, out); err != nil {
@@ -134,6 +140,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Now:    time.Now,
 		Time:   keeper,
 	}
+	loops.Storage = stored.budget
 	loops.SearchTransport, loops.Recorder = out.models, mgr.GetEventRecorder("motorcortex")
 	if store != nil {
 		// A nil pointer would be a bucket to the engine.

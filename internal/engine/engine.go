@@ -74,6 +74,8 @@ type Engine struct {
 	Artifacts runenv.Bucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(cortex.Endpoint) (chat.Model, error)
+	// Storage keeps the runs of a namespace from asking their models while they keep too much in the cluster; if it is nil, they are never kept.
+	Storage attempt.Storage
 	// Recorder emits Events about the missing dependencies of a run; none if it is nil.
 	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.

@@ -212,7 +212,7 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 func (e *Engine) host() *attempt.Host {
 	return &attempt.Host{
 		Client: e.Client, Live: e.Live, Bucket: e.Artifacts, Lease: ownLease{e}, Clock: e.clock(), Limits: &e.limits, Box: e.Config.Sandbox,
-		Models: e.Models, AwayModels: e.AwayModels, NewModel: e.NewModel, SearchTransport: e.SearchTransport, Observer: e.Observer, Fault: e.Config.Fault,
+		Models: e.Models, AwayModels: e.AwayModels, NewModel: e.NewModel, Storage: e.Storage, SearchTransport: e.SearchTransport, Observer: e.Observer, Fault: e.Config.Fault,
 	}
 }
 

@@ -39,7 +39,15 @@ func notBegun(run *v1alpha1.MotorRun) bool {
 	return queued(run) || notAccepted(run, v1alpha1.ReasonCopiedRun)
 }
 
-func queued(run *v1alpha1.MotorRun) bool { return notAccepted(run, v1alpha1.ReasonQueued) }
+// queued reports whether the run waits for its turn, or for room: it keeps its turn meanwhile.
+func queued(run *v1alpha1.MotorRun) bool {
+	return notAccepted(run, v1alpha1.ReasonQueued) || AwaitsStorage(run)
+}
+
+// AwaitsStorage reports whether the run waits until the runs of its namespace keep less in the cluster.
+func AwaitsStorage(run *v1alpha1.MotorRun) bool {
+	return notAccepted(run, v1alpha1.ReasonStorageFull) && !hasFinished(run)
+}
 
 func notAccepted(run *v1alpha1.MotorRun, reason string) bool {
 	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,11 +25,13 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/budget"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 	"motorcortex.dev/motorcortex/internal/sandbox"
+	"motorcortex.dev/motorcortex/internal/storage"
 )
 
 // workers are replicas of the manager that live.
@@ -63,6 +66,12 @@ type fleet struct {
 	stop func()
 	// workers are the replicas that the controller believes in. Nil has it look for Leases in the fleet's own namespace.
 	workers placement.Workers
+	// archive is true if the manager has one. Nothing is archived.
+	archive bool
+	// more adds controllers to the manager.
+	more func(mgr ctrl.Manager, meter *storage.Meter, b *budget.Budget)
+	// recorder is who hears of Events, nobody if it is nil.
+	recorder events.EventRecorder
 }
 
 // quiet is a recorder that nobody reads.
@@ -70,11 +79,14 @@ type quiet struct{}
 
 func (quiet) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-func newFleet(t *testing.T, replicas placement.Workers) *fleet {
+func newFleet(t *testing.T, replicas placement.Workers, change ...func(*fleet)) *fleet {
 	t.Helper()
 	t.Parallel()
 	ctx := testContext(t)
-	f := &fleet{t: t, ctx: ctx, ns: newNamespace(ctx, t), workers: replicas}
+	f := &fleet{t: t, ctx: ctx, ns: newNamespace(ctx, t), workers: replicas, recorder: quiet{}}
+	for _, c := range change {
+		c(f)
+	}
 	f.permitLeases()
 	f.start()
 	return f
@@ -104,15 +116,22 @@ func (f *fleet) start() {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	must(f.t, err)
+	meter := &storage.Meter{}
+	must(f.t, meter.Watch(f.ctx, mgr.GetCache()))
+	b := &budget.Budget{Cache: mgr.GetClient(), Usage: meter}
 	rec := &runs.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Workers: f.workers,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: f.recorder, Now: time.Now, Workers: f.workers,
+		Budget: b, Room: &budget.Watch{Budget: b, Meter: meter, Concerned: b.Runs},
 		Models: cortex.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}},
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: f.ns},
-			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second,
+			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second, Archive: f.archive,
 		},
 	}
 	must(f.t, rec.SetupWithManager(mgr))
+	if f.more != nil {
+		f.more(mgr, meter, b)
+	}
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cortex reports in the status of each MotorCortex whether the services that it names are available: its models, its search provider and
-// the archive. No run depends on that report.
+// the archive. It also reports how much the runs of the namespace keep in the cluster. No run depends on that report.
 //
 //	spec changed, or time to look again ──► check each service ──► report ──► one status patch, if anything changed
 package cortex
@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
@@ -74,11 +75,19 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Models   Models
 	Services Services
+	// Storage knows what runs keep in the cluster. Nil: it is not shown.
+	Storage Storage
+	// Room requests a pass when the use of a namespace comes close to its bound, or leaves it. It may be nil.
+	Room source.Source
 }
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr)
+	if r.Room != nil {
+		b = b.WatchesRawSource(r.Room)
+	}
+	return b.
 		Named("motorcortex").
 		For(&v1alpha1.MotorCortex{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{
@@ -121,8 +130,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: missingPause}, nil
 }
 
-// tell records an Event when the MotorCortex became ready or ceased to be.
+// tell records an Event when the MotorCortex became ready or ceased to be, and when storage becomes low.
 func (r *Reconciler) tell(before, now *v1alpha1.MotorCortex) {
+	r.tellStorage(before, now)
 	was, is := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.CortexReady), apimeta.FindStatusCondition(now.Status.Conditions, v1alpha1.CortexReady)
 	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return
@@ -156,6 +166,9 @@ func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]find
 	}
 	if r.Services.Archive != nil {
 		found = append(found, r.checkArchive(ctx))
+	}
+	if r.Storage != nil {
+		found = append(found, r.checkStorage(c))
 	}
 	return found, ctx.Err()
 }

@@ -27,7 +27,7 @@ type finding struct {
 const maxMessage = 1024
 
 // services are the condition types beside Ready.
-var services = []string{v1alpha1.CortexModelAvailable, v1alpha1.CortexSearchReady, v1alpha1.CortexArchiveReady}
+var services = []string{v1alpha1.CortexModelAvailable, v1alpha1.CortexSearchReady, v1alpha1.CortexArchiveReady, v1alpha1.CortexStorageAvailable}
 
 // report writes the findings into the status. A service without a finding is not configured and has no condition. Ready has the reason and the
 // message of the first service that is not available, and names the others.

@@ -21,8 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/budget"
 	"motorcortex.dev/motorcortex/internal/controller/grant"
 	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/network"
@@ -104,6 +106,10 @@ type Reconciler struct {
 	Pools Pools
 	// Observer is told what becomes of runs. Nil is told nothing.
 	Observer Observer
+	// Budget bounds what runs keep in the cluster. Nil: there is no bound.
+	Budget *budget.Budget
+	// Room requests passes when there is room again, or when archived runs have to make some. It belongs to Budget, and is nil without it.
+	Room source.Source
 	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.
 	Workers placement.Workers
 	Config  Config
@@ -163,6 +169,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 		r.Workers = workers
 		b = b.WatchesRawSource(&placement.LostRuns{Workers: workers, Runs: r.Client})
+	}
+	if r.Room != nil {
+		b = b.WatchesRawSource(r.Room)
 	}
 	return b.
 		Named("motorrun").
@@ -227,7 +236,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → limits → queue → egress → accept → admit → baseline → route → withdraw → sandbox → grant
+//	cleanUp → observe → decide → conclude → suspend → copied → leftover → skill → limits → queue → egress → accept → storage → admit → baseline → route → withdraw → sandbox → grant
 //
 // A run that got through is then placed on a replica. So is one that ends: the replica that had it may be gone, and its sandbox gets a last look.
 func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
@@ -244,6 +253,7 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"queue", r.queue},
 		{"egress", r.grants().Check},
 		{"accept", r.accept},
+		{"storage", r.Budget.Admit},
 		{"admit", r.admit},
 		{"baseline", r.policies().Baseline},
 		{"route", r.policies().Route},

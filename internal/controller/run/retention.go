@@ -40,8 +40,11 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		}
 	}
 	at := runpolicy.RemoveAt(s.Run, keep, runs, r.archiving())
+	early := false
 	if at.IsZero() || !r.passed(s, at) {
-		return nil
+		if early, err = r.Budget.Early(ctx, s.Run); err != nil || !early {
+			return err
+		}
 	}
 	if runs, err = r.indexed(ctx, s.Run.Namespace, indexNeeds, []string{s.Run.Name}); err != nil {
 		return err
@@ -59,6 +62,9 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 	}
 	if err == nil && r.Config.Archive && s.Run.Status.Archive == nil {
 		r.tellUnarchived(ctx, s.Run)
+	}
+	if err == nil && early {
+		r.tellEarly(s.Run)
 	}
 	return nil
 }
@@ -85,11 +91,18 @@ func (r *Reconciler) archiving() runpolicy.Archiving {
 	return runpolicy.Archiving{Wait: cmp.Or(r.Config.ArchiveWait, runpolicy.ArchiveWait), Required: r.Config.ArchiveRequired}
 }
 
-// The event of a run that was deleted with its steps before they were archived.
+// The events of a run that was deleted with its steps before they were archived, and of one that was deleted before its time to make room.
 const (
 	reasonUnarchived = "DeletedUnarchived"
+	reasonEarly      = "DeletedEarly"
 	actionDelete     = "Archive"
 )
+
+// tellEarly reports where to find a run that is gone sooner than its retention says.
+func (r *Reconciler) tellEarly(run *v1alpha1.MotorRun) {
+	r.Recorder.Eventf(run, nil, corev1.EventTypeNormal, reasonEarly, actionDelete, "The run was deleted before its time, because the runs of the "+
+		"namespace keep nearly all that spec.retention.maxStorage of the MotorCortex allows. Its steps are in the archive, as %s.", run.Status.Archive.Key)
+}
 
 // tellUnarchived reports the loss of a record: the event and the log for people, the counter for an alert.
 func (r *Reconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun) {

@@ -50,6 +50,8 @@ type Host struct {
 	AwayModels cortex.Resolver
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(cortex.Endpoint) (chat.Model, error)
+	// Storage keeps the runs of a namespace from asking their models while they keep too much in the cluster; if it is nil, they are never kept.
+	Storage Storage
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
 	// Observer is told how loops spend their time; if it is nil, nothing is.

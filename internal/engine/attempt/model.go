@@ -74,6 +74,36 @@ func (m readyModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, 
 	}
 }
 
+// Storage knows when the runs of a namespace keep so much in the cluster that none of them may go on.
+type Storage interface {
+	// Held returns why they may not, for a person, and "" if they may.
+	Held(ctx context.Context, namespace string) (why string, err error)
+}
+
+// heldModel is a model that gets no request for a step while its namespace keeps too much. The run waits as for a model that is not available, between
+// two steps, so that no call is broken off.
+type heldModel struct {
+	chat.Model
+	storage   Storage
+	namespace string
+}
+
+// Complete asks the model.
+func (m heldModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
+	if len(r.Tools) == 0 {
+		// A summary lets the run go on, and a partial result ends its attempt: neither calls for more steps.
+		return m.Model.Complete(ctx, r)
+	}
+	why, err := m.storage.Held(ctx, m.namespace)
+	if err != nil {
+		return chat.Answer{}, fmt.Errorf("look at the storage of the namespace: %w", err)
+	}
+	if why != "" {
+		return chat.Answer{}, &chat.Outage{Reason: v1alpha1.ReasonStorageFull, Message: why, MustAct: true}
+	}
+	return m.Model.Complete(ctx, r)
+}
+
 // memoModel does not repeat a request whose answer could not be recorded. An API server may be readable and still
 // refuse a step, for an unavailable webhook or an exhausted quota. Without memoModel each new start of the loop would then cost an answer. The key
 // is the whole request, which changes as soon as a step is recorded.

@@ -20,7 +20,7 @@ import (
 // wire puts the required wrappers between a loop and its model, its tools and its journal. Each list goes from outside, which is
 // next to the loop, to inside. The order protects secret values: the wrapper that hides them is the last to touch the loop's inputs.
 //
-//	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► endpoint
+//	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► heldModel ─► endpoint
 //	Tools    redacting.Tools ─► harvest.Tools ─► skills.Tools ─► faultyLoop ─► box.Box
 //	Journal  endingJournal ─► faultyLoop ─► box.Journal ─► leasedJournal ─► MotorSteps
 func (a *Attempt) wire(loop *motorloop.Loop, model chat.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*turn.Turn) {
@@ -31,6 +31,10 @@ func (a *Attempt) wire(loop *motorloop.Loop, model chat.Model, sandbox *box.Box,
 }
 
 func (a *Attempt) wireModel(model chat.Model, sandbox *box.Box) chat.Model {
+	// Innermost: an answer that is there already, but could not be recorded, is no further step.
+	if a.Host.Storage != nil {
+		model = heldModel{model, a.Host.Storage, a.Env.Run.Namespace}
+	}
 	// Inside of all wrappers that store answers: a request that waits for the sandbox has no answer yet.
 	if !a.Memory.Absence.Since.IsZero() || sandbox.Fresh() && readsInputs(a.Env.Run) {
 		// Without the missing input the request would be in vain, and its usage counted nowhere.

@@ -12,7 +12,8 @@ import (
 
 // Outage reports that a model is not available now. It decides nothing about the attempt: the same request may succeed later.
 type Outage struct {
-	// Reason is one of the ReasonModel constants of package outcome, Message one or two plain sentences.
+	// Reason is one of the ReasonModel constants of package outcome, or another reason of the API for which the model is not asked. Message is one or
+	// two plain sentences.
 	Reason, Message string
 	// MustAct is true if the model is not expected back without a change by a person.
 	MustAct bool
