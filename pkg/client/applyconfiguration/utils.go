@@ -228,6 +228,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.StepProgramApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StepSandbox"):
 		return &apiv1alpha1.StepSandboxApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StorageStatus"):
+		return &apiv1alpha1.StorageStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ToolCall"):
 		return &apiv1alpha1.ToolCallApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ToolResult"):

@@ -15,7 +15,7 @@ type MotorCortexSpecApplyConfiguration struct {
 	// concurrency bounds how many runs of this namespace are carried out at the same time: one, if it says nothing else. In a namespace
 	// without a MotorCortex there is no bound.
 	Concurrency *ConcurrencyApplyConfiguration `json:"concurrency,omitempty"`
-	// retention says how long, and how many, finished runs are kept.
+	// retention says how long, and how many, finished runs are kept, and how much of the cluster's storage runs may take.
 	Retention *RetentionApplyConfiguration `json:"retention,omitempty"`
 	// egress bounds what the runs of this namespace may reach.
 	Egress *EgressBoundsApplyConfiguration `json:"egress,omitempty"`

@@ -18,7 +18,9 @@ type MotorCortexStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// model is the name of the model that drives the runs of the namespace which name none themselves, unset if there is none.
 	Model *string `json:"model,omitempty"`
-	// conditions are what programs read: Ready, and one for each service that is configured.
+	// storage is what the runs of the namespace keep in the cluster.
+	Storage *StorageStatusApplyConfiguration `json:"storage,omitempty"`
+	// conditions are what programs read: Ready, StorageAvailable, and one for each service that is configured.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
 	// at most once a minute.
@@ -44,6 +46,14 @@ func (b *MotorCortexStatusApplyConfiguration) WithObservedGeneration(value int64
 // If called multiple times, the Model field is set to the value of the last call.
 func (b *MotorCortexStatusApplyConfiguration) WithModel(value string) *MotorCortexStatusApplyConfiguration {
 	b.Model = &value
+	return b
+}
+
+// WithStorage sets the Storage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Storage field is set to the value of the last call.
+func (b *MotorCortexStatusApplyConfiguration) WithStorage(value *StorageStatusApplyConfiguration) *MotorCortexStatusApplyConfiguration {
+	b.Storage = value
 	return b
 }
 

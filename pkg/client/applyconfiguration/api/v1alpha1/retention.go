@@ -4,10 +4,15 @@
 
 package v1alpha1
 
+import (
+	resource "k8s.io/apimachinery/pkg/api/resource"
+)
+
 // RetentionApplyConfiguration represents a declarative configuration of the Retention type for use
 // with apply.
 //
-// Retention says how long, and how many, finished runs are kept. Whichever limit is reached first, counts.
+// Retention says how long, and how many, finished runs are kept, and how much of the cluster's storage runs may take. Whichever limit is reached
+// first, counts.
 type RetentionApplyConfiguration struct {
 	// succeededSeconds is how long a run that succeeded is kept, unless it says so itself: a day if unset, of mode Oneshot
 	// 10 minutes.
@@ -21,6 +26,10 @@ type RetentionApplyConfiguration struct {
 	// maxFailed is how many runs that failed or were cancelled are kept, the newest; unset, there is no such limit. Runs of
 	// mode Oneshot do not count.
 	MaxFailed *int32 `json:"maxFailed,omitempty"`
+	// maxStorage is the most bytes that the runs of the namespace may keep in the cluster, with their steps and artifacts: default 1Gi. Runs
+	// that have not begun do not count. From four fifths of it on, archived runs are deleted before their time, the oldest first. At all of it, no
+	// further run begins. At a quarter more, no run asks its model for another step.
+	MaxStorage *resource.Quantity `json:"maxStorage,omitempty"`
 }
 
 // RetentionApplyConfiguration constructs a declarative configuration of the Retention type for use with
@@ -58,5 +67,13 @@ func (b *RetentionApplyConfiguration) WithMaxSucceeded(value int32) *RetentionAp
 // If called multiple times, the MaxFailed field is set to the value of the last call.
 func (b *RetentionApplyConfiguration) WithMaxFailed(value int32) *RetentionApplyConfiguration {
 	b.MaxFailed = &value
+	return b
+}
+
+// WithMaxStorage sets the MaxStorage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxStorage field is set to the value of the last call.
+func (b *RetentionApplyConfiguration) WithMaxStorage(value resource.Quantity) *RetentionApplyConfiguration {
+	b.MaxStorage = &value
 	return b
 }
