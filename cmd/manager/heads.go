@@ -37,7 +37,7 @@ func runHead(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	size := storage.OfRun(r)
+	size := storage.Of(r)
 	r.ObjectMeta = metaHead(&r.ObjectMeta)
 	storage.Note(r, size)
 	for i := range r.Spec.Files {
@@ -54,7 +54,7 @@ func stepHead(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	size := storage.OfStep(s)
+	size := storage.Of(s)
 	s.ObjectMeta = metaHead(&s.ObjectMeta)
 	storage.Note(s, size)
 	if s.Spec.Final || s.Spec.Type == v1alpha1.StepEnd {

@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/sandbox"
+	"motorcortex.dev/motorcortex/internal/storage"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -125,6 +126,37 @@ func TestStepHeadOfAOneshot(t *testing.T) {
 				t.Errorf("the head gives another progress (-whole +head):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What is cut off counts for the budget of the namespace.
+func TestHeadsKnowTheSizeOfTheWhole(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("x", 100_000)
+	run := &v1alpha1.MotorRun{
+		ObjectMeta: metav1.ObjectMeta{Name: "r", Annotations: map[string]string{"a": content}},
+		Spec:       v1alpha1.MotorRunSpec{Files: []v1alpha1.InputFile{{Path: "in.txt", Content: &content}}},
+		Status:     v1alpha1.MotorRunStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionTrue}}},
+	}
+	waits := run.DeepCopy()
+	waits.Status.Conditions[0].Status = metav1.ConditionFalse
+	step := bigStep(false)
+	for name, tt := range map[string]struct {
+		head func(any) (any, error)
+		o    any
+		want int64
+	}{
+		"run":                    {runHead, run.DeepCopy(), storage.OfRun(run)},
+		"run that has not begun": {runHead, waits, 0},
+		"step":                   {stepHead, step.DeepCopy(), storage.OfStep(step)},
+	} {
+		head, err := tt.head(tt.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := storage.Of(head); got != tt.want || name != "run that has not begun" && got < 200_000 {
+			t.Errorf("%s: the head tells of %d bytes, want %d", name, got, tt.want)
+		}
 	}
 }
 

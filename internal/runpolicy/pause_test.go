@@ -38,6 +38,9 @@ func TestPaused(t *testing.T) {
 		"queued": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "Queued")}
 		}, true, true},
+		"there is no room for it": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "StorageFull")}
+		}, true, true},
 		"a copy that waits for a person": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "CopiedRun")}
 		}, true, true},

@@ -5,6 +5,7 @@
 package storage
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"strconv"
 
@@ -14,14 +15,13 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// annotation has the size of an object in its head in the cache. No object of the API server has it.
-const annotation = "motorcortex.dev/stored-bytes"
+// annotation has the size of an object in its head in the cache. It is another one in each process, so that no client can write it into an object.
+var annotation = "motorcortex.dev/stored-bytes-" + rand.Text()
 
 // configMapBytes is the size of a ConfigMap with an artifact beside the artifact itself: its names, labels and managed fields.
 const configMapBytes = 1 << 10
 
-// Note writes the size of a run or a step into its head: the object that the cache retains lacks the long parts. It replaces an annotation of that
-// name that a client has set.
+// Note writes the size of a run or a step into its head: the object that the cache retains lacks the long parts.
 func Note(head metav1.Object, bytes int64) {
 	all := head.GetAnnotations()
 	if all == nil {
@@ -38,7 +38,7 @@ func Of(o any) int64 {
 		return 0
 	}
 	if noted, err := strconv.ParseInt(m.GetAnnotations()[annotation], 10, 64); err == nil {
-		return max(0, noted)
+		return noted
 	}
 	switch o := o.(type) {
 	case *v1alpha1.MotorRun:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
@@ -70,6 +71,53 @@ func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 		if _, err := (memoModel{model, &h}).Complete(t.Context(), request("more")); err == nil || model.asked != n {
 			t.Fatalf("asked %d times, %v", model.asked, err)
 		}
+	}
+}
+
+// fullStorage is a storage that is full for one namespace.
+type fullStorage struct {
+	namespace string
+	err       error
+}
+
+func (f fullStorage) Held(_ context.Context, namespace string) (string, error) {
+	if namespace != f.namespace {
+		return "", f.err
+	}
+	return "There is no room.", f.err
+}
+
+// A step that there is no room for is not asked for. The end of the attempt is.
+func TestAHeldModelIsAskedForNoStep(t *testing.T) {
+	t.Parallel()
+	step := request("step")
+	step.Tools = catalog.Definitions(nil)
+	lost := errors.New("no cache")
+	for name, tt := range map[string]struct {
+		storage Storage
+		request chat.Request
+		asked   int
+		outage  bool
+		err     error
+	}{
+		"there is room":           {storage: fullStorage{namespace: "other"}, request: step, asked: 1},
+		"there is none":           {storage: fullStorage{namespace: "team"}, request: step, outage: true},
+		"it is unknown":           {storage: fullStorage{err: lost}, request: step, err: lost},
+		"the end of the attempt":  {storage: fullStorage{namespace: "team"}, request: request("partial"), asked: 1},
+		"the end, and it is lost": {storage: fullStorage{err: lost}, request: request("partial"), asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := &countingModel{}
+			_, err := heldModel{model, tt.storage, "team"}.Complete(t.Context(), tt.request)
+			o, held := errors.AsType[*chat.Outage](err)
+			if model.asked != tt.asked || held != tt.outage || !held && !errors.Is(err, tt.err) {
+				t.Errorf("asked %d times, %v", model.asked, err)
+			}
+			if held && (o.Reason != v1alpha1.ReasonStorageFull || o.Message != "There is no room." || !o.MustAct) {
+				t.Errorf("the outage is %+v", o)
+			}
+		})
 	}
 }
 

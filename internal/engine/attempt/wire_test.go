@@ -47,13 +47,13 @@ func TestTheOrderOfTheWrappers(t *testing.T) {
 	t.Parallel()
 	env := lookEnv(t)
 	a := &Attempt{
-		Host: &Host{Fault: func(context.Context, FaultPoint, *v1alpha1.MotorRun, int32) {}}, Env: env,
+		Host: &Host{Fault: func(context.Context, FaultPoint, *v1alpha1.MotorRun, int32) {}, Storage: fullStorage{}}, Env: env,
 		Memory: &Memory{Absence: runenv.Absence{Since: enginetest.Noon}},
 	}
 	loop := &motorloop.Loop{Config: config.Config{WritesSkills: true}}
 	sandbox := &box.Box{Env: env}
 	a.wire(loop, &countingModel{}, sandbox, &harvest.Artifacts{}, nil)
-	model := loop.Model.(redacting.Model).Model.(memoModel).Model.(readableModel).Model.(readyModel)
+	model := loop.Model.(redacting.Model).Model.(memoModel).Model.(readableModel).Model.(readyModel).Model.(heldModel)
 	if _, ok := model.Model.(*countingModel); !ok {
 		t.Errorf("innermost is the model %T", model.Model)
 	}

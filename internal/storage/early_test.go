@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+func TestEarly(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1_700_000_000, 0)
+	ended := func(hour int) change {
+		return func(run *v1alpha1.MotorRun) {
+			finished(run)
+			run.Status.CompletionTime = new(metav1.NewTime(start.Add(time.Duration(hour) * time.Hour)))
+		}
+	}
+	archived := func(run *v1alpha1.MotorRun) { run.Status.Archive = &v1alpha1.ArchiveStatus{Key: "k"} }
+	deleted := func(run *v1alpha1.MotorRun) { run.DeletionTimestamp = new(metav1.NewTime(start)) }
+	needs := func(other string) change {
+		return func(run *v1alpha1.MotorRun) {
+			run.Spec.Files = []v1alpha1.InputFile{{Path: "in", ArtifactRef: &v1alpha1.ArtifactRef{RunName: other, Path: "out"}}}
+		}
+	}
+	// sized returns a run of 100 bytes.
+	sized := func(name string, changes ...change) v1alpha1.MotorRun {
+		run := newRun(name, changes...)
+		Note(run, 100)
+		return *run
+	}
+	old, mid, young := sized("old", ended(1), archived), sized("mid", ended(2), archived), sized("young", ended(3), archived)
+	for name, tt := range map[string]struct {
+		used int64
+		runs []v1alpha1.MotorRun
+		want []string
+	}{
+		"there is room":            {799, []v1alpha1.MotorRun{old}, nil},
+		"one is enough":            {899, []v1alpha1.MotorRun{young, old, mid}, []string{"old"}},
+		"two are enough":           {900, []v1alpha1.MotorRun{young, old, mid}, []string{"old", "mid"}},
+		"none is enough":           {5000, []v1alpha1.MotorRun{young, old, mid}, []string{"old", "mid", "young"}},
+		"of the same second":       {850, []v1alpha1.MotorRun{sized("b", ended(1), archived), sized("a", ended(1), archived)}, []string{"a"}},
+		"one is about to go":       {899, []v1alpha1.MotorRun{mid, sized("old", ended(1), archived, deleted)}, nil},
+		"nothing is archived":      {5000, []v1alpha1.MotorRun{sized("old", ended(1)), sized("under way", accepted)}, nil},
+		"an older one is not":      {850, []v1alpha1.MotorRun{sized("older", ended(0)), old}, []string{"old"}},
+		"it is not over":           {850, []v1alpha1.MotorRun{sized("odd", accepted, archived)}, nil},
+		"another one needs it":     {850, []v1alpha1.MotorRun{old, mid, sized("waits", needs("old"))}, []string{"mid"}},
+		"one that ended needed it": {850, []v1alpha1.MotorRun{old, mid, sized("over", ended(0), needs("old"))}, []string{"old"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, run := range Early(tt.runs, tt.used, 1000) {
+				got = append(got, run.Name)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%q go, want %q", got, tt.want)
+			}
+		})
+	}
+}
