@@ -150,16 +150,16 @@ const (
 
 	// ReasonCortexStorageLow is a reason of StorageAvailable=True of a MotorCortex.
 	//
-	// Meaning: The runs of the namespace keep four fifths of what spec.retention.maxStorage allows. Archived runs are deleted before their time,
-	// the oldest first. When all of it is used, no further run begins.
+	// Meaning: The runs of the namespace keep four fifths of what spec.retention.maxStorage allows. Runs of which the archive has
+	// everything are deleted before their time, the oldest first. When all of it is used, no further run begins.
 	//
 	// Do: Delete finished runs, lower their retention, set up the archive, or raise maxStorage if etcd has room.
 	ReasonCortexStorageLow = "StorageLow"
 
 	// ReasonCortexStorageFull is a reason of StorageAvailable=False and Ready=False of a MotorCortex.
 	//
-	// Meaning: The runs of the namespace keep all that spec.retention.maxStorage allows, and no finished one is in the archive that could be
-	// deleted before its time. Further runs wait. Runs that had begun go on, until they keep a quarter more than allowed.
+	// Meaning: The runs of the namespace keep all that spec.retention.maxStorage allows, and there is no finished one of which the
+	// archive has everything. Further runs wait. Runs that had begun go on, until they keep a quarter more than allowed.
 	//
 	// Do: Delete finished runs, lower their retention, set up the archive, or raise maxStorage if etcd has room.
 	ReasonCortexStorageFull = "StorageFull"

@@ -6,15 +6,13 @@ import (
 	"cmp"
 	"slices"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 // Early returns the runs that are deleted before their time because room is low: as many of the oldest finished ones as it takes to have the use below
-// Low. Only runs whose steps are in the archive are among them, and none whose artifacts a run needs that has not ended. runs are all runs of the
-// namespace.
-func Early(runs []v1alpha1.MotorRun, used, bound int64) []*v1alpha1.MotorRun {
+// Low. Only runs of which nothing would be lost are among them: they are in the archive, no step of theirs is left in the cluster, and no artifact,
+// which the archive does not have. A run that another one needs is not among them until that one has ended. runs are all runs of the namespace, and withSteps the names of those that have steps in the cluster.
+func Early(runs []v1alpha1.MotorRun, withSteps map[string]bool, used, bound int64) []*v1alpha1.MotorRun {
 	if LevelOf(used, bound) < Low {
 		return nil
 	}
@@ -23,18 +21,17 @@ func Early(runs []v1alpha1.MotorRun, used, bound int64) []*v1alpha1.MotorRun {
 	var archived []*v1alpha1.MotorRun
 	for i := range runs {
 		run := &runs[i]
-		finished := apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFinished)
 		switch {
 		case !run.DeletionTimestamp.IsZero():
 			// It is counted until it is gone.
 			over -= Of(run)
-		case !finished:
+		case !has(run, v1alpha1.ConditionFinished):
 			for _, f := range run.Spec.Files {
 				if f.ArtifactRef != nil {
 					needed[f.ArtifactRef.RunName] = true
 				}
 			}
-		case run.Status.Archive != nil && run.Status.CompletionTime != nil:
+		case isElsewhere(run) && !withSteps[run.Name]:
 			archived = append(archived, run)
 		}
 	}
@@ -47,4 +44,12 @@ func Early(runs []v1alpha1.MotorRun, used, bound int64) []*v1alpha1.MotorRun {
 		over -= Of(archived[n])
 	}
 	return archived[:n]
+}
+
+// isElsewhere reports whether the archive, or its bucket, has all that a finished run leaves.
+func isElsewhere(run *v1alpha1.MotorRun) bool {
+	st := &run.Status
+	return st.Archive != nil && st.CompletionTime != nil && (st.Result == nil || !slices.ContainsFunc(st.Result.Artifacts, func(a v1alpha1.Artifact) bool {
+		return a.ConfigMapName != ""
+	}))
 }

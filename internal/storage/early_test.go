@@ -28,6 +28,11 @@ func TestEarly(t *testing.T) {
 			run.Spec.Files = []v1alpha1.InputFile{{Path: "in", ArtifactRef: &v1alpha1.ArtifactRef{RunName: other, Path: "out"}}}
 		}
 	}
+	left := func(file v1alpha1.Artifact) change {
+		return func(run *v1alpha1.MotorRun) {
+			run.Status.Result = &v1alpha1.RunResult{Artifacts: []v1alpha1.Artifact{file}}
+		}
+	}
 	// sized returns a run of 100 bytes.
 	sized := func(name string, changes ...change) v1alpha1.MotorRun {
 		run := newRun(name, changes...)
@@ -51,11 +56,14 @@ func TestEarly(t *testing.T) {
 		"it is not over":           {850, []v1alpha1.MotorRun{sized("odd", accepted, archived)}, nil},
 		"another one needs it":     {850, []v1alpha1.MotorRun{old, mid, sized("waits", needs("old"))}, []string{"mid"}},
 		"one that ended needed it": {850, []v1alpha1.MotorRun{old, mid, sized("over", ended(0), needs("old"))}, []string{"old"}},
+		"a step is left":           {850, []v1alpha1.MotorRun{sized("with steps", ended(0), archived), old}, []string{"old"}},
+		"a file is in the cluster": {850, []v1alpha1.MotorRun{sized("file", ended(0), archived, left(v1alpha1.Artifact{Path: "a", ConfigMapName: "c"})), old}, []string{"old"}},
+		"a file is in the bucket":  {850, []v1alpha1.MotorRun{sized("file", ended(0), archived, left(v1alpha1.Artifact{Path: "a", ObjectKey: "k"})), old}, []string{"file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, run := range Early(tt.runs, tt.used, 1000) {
+			for _, run := range Early(tt.runs, map[string]bool{"with steps": true}, tt.used, 1000) {
 				got = append(got, run.Name)
 			}
 			if !slices.Equal(got, tt.want) {

@@ -174,39 +174,45 @@ func TestMoreStorageLetsARunBegin(t *testing.T) {
 	}
 }
 
-// archivedRun is a run that ended so many hours ago, with artifacts of 50 KiB.
-func (f *fleet) archivedRun(name string, hours int, archived bool) {
+// endedRun is a run of 50 KiB that ended so many hours ago.
+func (f *fleet) endedRun(name string, hours int, change func(*v1alpha1.MotorRunStatus)) {
 	f.t.Helper()
-	finishedRun(f.ctx, f.t, f.ns, name, func(st *v1alpha1.MotorRunStatus) {
-		st.CompletionTime = new(metav1.NewTime(time.Now().Add(-time.Duration(hours) * time.Hour).Truncate(time.Second)))
-		st.Result = &v1alpha1.RunResult{Artifacts: []v1alpha1.Artifact{{Path: "out.txt", Size: 50 << 10, ConfigMapName: name + "-artifact"}}}
-		if archived {
-			st.Archive = &v1alpha1.ArchiveStatus{Key: f.ns + "/" + name + "/1.jsonl", Steps: 1, Head: "sha256:1"}
-		}
+	run := createRun(f.ctx, f.t, f.ns, func(run *v1alpha1.MotorRun) {
+		run.Name = name
+		run.Spec.Files = []v1alpha1.InputFile{{Path: "in.txt", Content: new(strings.Repeat("x", 50<<10))}}
 	})
+	base := run.DeepCopy()
+	run.Status.CompletionTime = new(metav1.NewTime(time.Now().Add(-time.Duration(hours) * time.Hour).Truncate(time.Second)))
+	run.Status.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCompleted, LastTransitionTime: *run.Status.CompletionTime,
+	}}
+	run.Status.Archive = &v1alpha1.ArchiveStatus{Key: f.ns + "/" + name + "/1.jsonl", Steps: 1, Head: "sha256:1"}
+	change(&run.Status)
+	must(f.t, manager.Status().Patch(f.ctx, run, client.MergeFrom(base)))
 }
 
-// Where room is low, archived runs go before their time, the oldest first, and no others.
+// Where room is low, archived runs go before their time, the oldest first, and none of which anything would be lost.
 func TestArchivedRunsMakeRoom(t *testing.T) {
 	events := &heard{}
 	f := newFleet(t, workers{"replica-1"}, func(f *fleet) { f.recorder, f.archive = events, true })
 	f.stop()
-	f.cortex(mayKeep("320Ki"))
-	f.archivedRun("kept", 9, false)
-	f.archivedRun("needed", 8, true)
-	f.archivedRun("oldest", 7, true)
-	f.archivedRun("older", 6, true)
-	f.archivedRun("newest", 5, true)
-	f.create("user", func(run *v1alpha1.MotorRun) {
-		run.Spec.Suspend = true
-		run.Spec.Files = []v1alpha1.InputFile{{Path: "in.txt", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "needed", Path: "out.txt"}}}
+	f.cortex(mayKeep("420Ki"))
+	archived := func(*v1alpha1.MotorRunStatus) {}
+	f.endedRun("unarchived", 9, func(st *v1alpha1.MotorRunStatus) { st.Archive = nil })
+	f.endedRun("with-file", 8, func(st *v1alpha1.MotorRunStatus) {
+		st.Result = &v1alpha1.RunResult{Artifacts: []v1alpha1.Artifact{{Path: "out.txt", Size: 50 << 10, ConfigMapName: "with-file-artifact"}}}
 	})
+	f.endedRun("with-step", 7, archived)
+	f.writes("with-step", 1)
+	f.endedRun("oldest", 6, archived)
+	f.endedRun("older", 5, archived)
+	f.endedRun("newest", 4, archived)
 	f.start()
-	f.await("the oldest is gone", func(runs map[string]*v1alpha1.MotorRun) bool { return runs["oldest"] == nil })
+	f.await("the oldest are gone", func(runs map[string]*v1alpha1.MotorRun) bool { return runs["oldest"] == nil })
 	f.create("first")
 	f.awaitReason(v1alpha1.ReasonAccepted, "first")
 	f.writes("first", 5)
-	f.await("all archived ones are gone", func(runs map[string]*v1alpha1.MotorRun) bool {
+	f.await("all that the archive has are gone", func(runs map[string]*v1alpha1.MotorRun) bool {
 		if runs["older"] != nil && runs["newest"] == nil {
 			t.Error("a newer run went before an older one")
 		}
@@ -215,8 +221,10 @@ func TestArchivedRunsMakeRoom(t *testing.T) {
 	f.create("next")
 	f.awaitReason(v1alpha1.ReasonStorageFull, "next")
 	f.await("the others stay", func(runs map[string]*v1alpha1.MotorRun) bool {
-		if runs["kept"] == nil || runs["needed"] == nil {
-			t.Error("a run is gone that is not archived, or that another one needs")
+		for _, name := range []string{"unarchived", "with-file", "with-step"} {
+			if runs[name] == nil {
+				t.Errorf("%s is gone, and something with it that is nowhere else", name)
+			}
 		}
 		return true
 	})

@@ -108,5 +108,13 @@ func (b *Budget) early(ctx context.Context, namespace string) ([]*v1alpha1.Motor
 	if err != nil {
 		return nil, err
 	}
-	return storage.Early(runs, used, bound), nil
+	var steps v1alpha1.MotorStepList
+	if err := b.Cache.List(ctx, &steps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list steps: %w", err)
+	}
+	withSteps := map[string]bool{}
+	for i := range steps.Items {
+		withSteps[steps.Items[i].Labels[v1alpha1.LabelRun]] = true
+	}
+	return storage.Early(runs, withSteps, used, bound), nil
 }

@@ -46,7 +46,7 @@ func (r *Reconciler) checkStorage(c *v1alpha1.MotorCortex) finding {
 // sayHow says what makes room.
 func (r *Reconciler) sayHow() string {
 	if r.Services.Archive != nil {
-		return "Archived runs are deleted before their time. Delete other finished runs, lower their retention, or raise maxStorage if etcd has room."
+		return "Runs of which the archive has everything are deleted before their time. Delete other finished runs, lower their retention, or raise maxStorage if etcd has room."
 	}
 	return "Delete finished runs, lower their retention, set up the archive (--archive-bucket of the manager), or raise maxStorage if etcd has room."
 }

@@ -37,7 +37,7 @@ func TestCheckStorage(t *testing.T) {
 			used: 800 * ki, max: "1000Ki", ok: true, reason: v1alpha1.ReasonCortexStorageLow, shown: "800Ki of 1000Ki", says: "set up the archive",
 		},
 		"low with an archive": {
-			used: 800 * ki, max: "1000Ki", ok: true, reason: v1alpha1.ReasonCortexStorageLow, shown: "800Ki of 1000Ki", archive: true, says: "Archived runs are deleted",
+			used: 800 * ki, max: "1000Ki", ok: true, reason: v1alpha1.ReasonCortexStorageLow, shown: "800Ki of 1000Ki", archive: true, says: "Runs of which the archive has everything",
 		},
 		"still low":   {before: v1alpha1.ReasonCortexStorageLow, used: 760 * ki, max: "1000Ki", ok: true, reason: v1alpha1.ReasonCortexStorageLow, shown: "760Ki of 1000Ki"},
 		"full":        {used: 1000 * ki, max: "1000Ki", reason: v1alpha1.ReasonCortexStorageFull, shown: "1000Ki of 1000Ki", says: "Further runs wait"},

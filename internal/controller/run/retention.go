@@ -22,31 +22,22 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
-// retire deletes a finished run when its time is over, or when there are enough newer ones. Its Pod and steps go with it.
+// retire deletes a finished run when its time is over, when there are enough newer ones, or to make room. Its Pod and steps go with it.
 func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
-	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
-	if err != nil {
-		return err
-	}
-	keep := c.Spec.Retention
-	var runs []v1alpha1.MotorRun
-	// This is checked before the list: while the bucket is away, many runs wait for their archives, and each of them comes here.
+	// This is checked before the lists: while the bucket is away, many runs wait for their archives, and each of them comes here.
 	if least := runpolicy.KeptUntil(s.Run, r.archiving()); least.IsZero() || !r.passed(s, least) {
 		return nil
 	}
-	if keep.MaxSucceeded != nil || keep.MaxFailed != nil {
-		if runs, err = r.indexed(ctx, s.Run.Namespace, indexEnd, endOf(s.Run)); err != nil {
-			return err
-		}
-	}
-	at := runpolicy.RemoveAt(s.Run, keep, runs, r.archiving())
+	due, err := r.isDue(ctx, s)
 	early := false
-	if at.IsZero() || !r.passed(s, at) {
-		if early, err = r.Budget.Early(ctx, s.Run); err != nil || !early {
-			return err
-		}
+	if err == nil && !due {
+		early, err = r.Budget.Early(ctx, s.Run)
 	}
-	if runs, err = r.indexed(ctx, s.Run.Namespace, indexNeeds, []string{s.Run.Name}); err != nil {
+	if err != nil || !due && !early {
+		return err
+	}
+	runs, err := r.indexed(ctx, s.Run.Namespace, indexNeeds, []string{s.Run.Name})
+	if err != nil {
 		return err
 	}
 	if runpolicy.NeededBy(s.Run, runs) != "" {
@@ -67,6 +58,23 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		r.tellEarly(s.Run)
 	}
 	return nil
+}
+
+// isDue reports whether the time of a finished run is over, or there are enough newer ones.
+func (r *Reconciler) isDue(ctx context.Context, s *pass.Run) (bool, error) {
+	c, err := cortex.Get(ctx, r.Client, s.Run.Namespace)
+	if err != nil {
+		return false, err
+	}
+	keep := c.Spec.Retention
+	var runs []v1alpha1.MotorRun
+	if keep.MaxSucceeded != nil || keep.MaxFailed != nil {
+		if runs, err = r.indexed(ctx, s.Run.Namespace, indexEnd, endOf(s.Run)); err != nil {
+			return false, err
+		}
+	}
+	at := runpolicy.RemoveAt(s.Run, keep, runs, r.archiving())
+	return !at.IsZero() && r.passed(s, at), nil
 }
 
 // passed reports whether the instant has passed at which a finished run is checked. If not, it requests a pass then.
