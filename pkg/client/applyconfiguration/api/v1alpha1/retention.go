@@ -27,8 +27,8 @@ type RetentionApplyConfiguration struct {
 	// mode Oneshot do not count.
 	MaxFailed *int32 `json:"maxFailed,omitempty"`
 	// maxStorage is the most bytes that the runs of the namespace may keep in the cluster, with their steps and artifacts: default 1Gi. Runs
-	// that have not begun do not count. From four fifths of it on, archived runs are deleted before their time, the oldest first. At all of it, no
-	// further run begins. At a quarter more, no run asks its model for another step.
+	// that have not begun do not count. From four fifths of it on, runs of which the archive has everything are deleted before their time, the
+	// oldest first. At all of it, no further run begins. At a quarter more, no run asks its model for another step.
 	MaxStorage *resource.Quantity `json:"maxStorage,omitempty"`
 }
 
