@@ -11,8 +11,8 @@ import (
 
 // Early returns the runs that are deleted before their time because room is low: as many of the oldest finished ones as it takes to have the use below
 // Low. Only runs of which nothing would be lost are among them: they are in the archive, no step of theirs is left in the cluster, and no artifact,
-// which the archive does not have. A run that another one needs is not among them until that one has ended. runs are all runs of the namespace, and withSteps the names of those that have steps in the cluster.
-func Early(runs []v1alpha1.MotorRun, withSteps map[string]bool, used, bound int64) []*v1alpha1.MotorRun {
+// which the archive does not have. A run that another one needs is not among them until that one has ended. runs are all runs of the namespace. hasSteps reports whether a run of that name has steps in the cluster.
+func Early(runs []v1alpha1.MotorRun, hasSteps func(run string) bool, used, bound int64) []*v1alpha1.MotorRun {
 	if LevelOf(used, bound) < Low {
 		return nil
 	}
@@ -31,7 +31,7 @@ func Early(runs []v1alpha1.MotorRun, withSteps map[string]bool, used, bound int6
 					needed[f.ArtifactRef.RunName] = true
 				}
 			}
-		case isElsewhere(run) && !withSteps[run.Name]:
+		case isElsewhere(run) && !hasSteps(run.Name):
 			archived = append(archived, run)
 		}
 	}

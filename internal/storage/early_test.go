@@ -63,7 +63,7 @@ func TestEarly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, run := range Early(tt.runs, map[string]bool{"with steps": true}, tt.used, 1000) {
+			for _, run := range Early(tt.runs, func(run string) bool { return run == "with steps" }, tt.used, 1000) {
 				got = append(got, run.Name)
 			}
 			if !slices.Equal(got, tt.want) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,8 +19,10 @@ import (
 // Meter knows how many bytes the runs of each namespace keep in the cluster. It adds up what the cache reports, so that it lists nothing and writes
 // nothing. Each replica has its own.
 type Meter struct {
-	mu     sync.Mutex
-	used   map[string]int64
+	mu   sync.Mutex
+	used map[string]int64
+	// steps counts those of each run.
+	steps  map[client.ObjectKey]int
 	synced []func() bool
 }
 
@@ -57,6 +58,13 @@ func (m *Meter) Used(namespace string) int64 {
 	return m.used[namespace]
 }
 
+// HasSteps reports whether a run has steps in the cluster.
+func (m *Meter) HasSteps(namespace, run string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.steps[client.ObjectKey{Namespace: namespace, Name: run}] > 0
+}
+
 // Namespaces returns those whose runs keep anything, in any order.
 func (m *Meter) Namespaces() []string {
 	m.mu.Lock()
@@ -65,31 +73,40 @@ func (m *Meter) Namespaces() []string {
 }
 
 // OnAdd implements client-go's ResourceEventHandler.
-func (m *Meter) OnAdd(o any, _ bool) { m.add(o, Of(o)) }
+func (m *Meter) OnAdd(o any, _ bool) { m.add(o, Of(o), 1) }
 
 // OnUpdate implements client-go's ResourceEventHandler. Both sizes are of the heads in the cache, so what was added is what is taken away.
-func (m *Meter) OnUpdate(before, now any) { m.add(now, Of(now)-Of(before)) }
+func (m *Meter) OnUpdate(before, now any) { m.add(now, Of(now)-Of(before), 0) }
 
 // OnDelete implements client-go's ResourceEventHandler.
 func (m *Meter) OnDelete(o any) {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
-	m.add(o, -Of(o))
+	m.add(o, -Of(o), -1)
 }
 
-func (m *Meter) add(o any, bytes int64) {
-	meta, ok := o.(metav1.Object)
-	if !ok || bytes == 0 {
+// add adds an object's bytes to the sum of its namespace, and the object to the steps of its run if it is a step.
+func (m *Meter) add(o any, bytes int64, objects int) {
+	object, ok := o.(client.Object)
+	if !ok {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.used == nil {
-		m.used = map[string]int64{}
+		m.used, m.steps = map[string]int64{}, map[client.ObjectKey]int{}
 	}
-	namespace := meta.GetNamespace()
+	namespace := object.GetNamespace()
 	if m.used[namespace] += bytes; m.used[namespace] <= 0 {
 		delete(m.used, namespace)
+	}
+	if _, isStep := object.(*v1alpha1.MotorStep); !isStep {
+		return
+	}
+	// Only the manager writes steps, and never their labels again.
+	run := client.ObjectKey{Namespace: namespace, Name: object.GetLabels()[v1alpha1.LabelRun]}
+	if m.steps[run] += objects; m.steps[run] <= 0 {
+		delete(m.steps, run)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 func sized(namespace, name string, bytes int64) *v1alpha1.MotorStep {
 	s := &v1alpha1.MotorStep{}
-	s.Namespace, s.Name = namespace, name
+	s.Namespace, s.Name, s.Labels = namespace, name, map[string]string{v1alpha1.LabelRun: "of-" + name}
 	Note(s, bytes)
 	return s
 }
@@ -54,6 +54,12 @@ func TestMeterHasTheSum(t *testing.T) {
 		for i := range 3 {
 			if ns := fmt.Sprintf("ns-%d", i); m.Used(ns) != want[ns] {
 				t.Fatalf("seed %d: %s keeps %d, want %d", seed, ns, m.Used(ns), want[ns])
+			}
+		}
+		for i := range 20 {
+			name := fmt.Sprintf("s-%d", i)
+			if has := m.HasSteps("ns-0", "of-"+name); has != (there["ns-0"+name] != nil) {
+				t.Fatalf("seed %d: %s has steps: %t", seed, name, has)
 			}
 		}
 		for _, s := range there {

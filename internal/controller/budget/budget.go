@@ -7,7 +7,10 @@ package budget
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -16,9 +19,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/storage"
 )
 
-// Usage knows how many bytes the runs of a namespace keep in the cluster.
+// Usage knows how many bytes the runs of a namespace keep in the cluster, and whether a run has steps there.
 type Usage interface {
 	Used(namespace string) int64
+	HasSteps(namespace, run string) bool
 }
 
 // Budget compares the use of each namespace with its bound. A nil Budget has no bound.
@@ -26,6 +30,11 @@ type Budget struct {
 	// Cache has the MotorCortexes and the runs.
 	Cache client.Reader
 	Usage Usage
+
+	mu sync.Mutex
+	// early are the runs that make room, by their namespace. They are chosen now and then and not in the pass of each run, for which all runs of the
+	// namespace would have to be listed.
+	early map[string][]types.UID
 }
 
 // sayHow says what makes room.
@@ -78,43 +87,37 @@ func (b *Budget) Held(ctx context.Context, namespace string) (string, error) {
 		"(spec.retention.maxStorage of the MotorCortex). %s", most.String(), sayHow), nil
 }
 
-// Early reports whether a finished run is deleted before its time, to make room.
+// Early reports whether a finished run is deleted before its time, to make room. Runs has chosen it, and there is still too little room.
 func (b *Budget) Early(ctx context.Context, run *v1alpha1.MotorRun) (bool, error) {
-	if b == nil || run.Status.Archive == nil {
+	if b == nil || run.Status.Archive == nil || !b.isChosen(run) {
 		return false, nil
 	}
-	early, err := b.early(ctx, run.Namespace)
-	if err != nil {
-		return false, err
-	}
-	for _, r := range early {
-		if r.UID == run.UID {
-			return true, nil
-		}
-	}
-	return false, nil
+	bound, err := b.bound(ctx, run.Namespace)
+	return err == nil && storage.LevelOf(b.Usage.Used(run.Namespace), bound) >= storage.Low, err
 }
 
-func (b *Budget) early(ctx context.Context, namespace string) ([]*v1alpha1.MotorRun, error) {
+func (b *Budget) isChosen(run *v1alpha1.MotorRun) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.early[run.Namespace], run.UID)
+}
+
+// choose chooses the runs that make room, among all runs of a namespace.
+func (b *Budget) choose(ctx context.Context, namespace string, runs []v1alpha1.MotorRun) ([]*v1alpha1.MotorRun, error) {
 	bound, err := b.bound(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	used := b.Usage.Used(namespace)
-	if storage.LevelOf(used, bound) < storage.Low {
-		return nil, nil
+	hasSteps := func(run string) bool { return b.Usage.HasSteps(namespace, run) }
+	early := storage.Early(runs, hasSteps, b.Usage.Used(namespace), bound)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.early == nil {
+		b.early = map[string][]types.UID{}
 	}
-	runs, err := pass.RunsOf(ctx, b.Cache, namespace)
-	if err != nil {
-		return nil, err
+	delete(b.early, namespace)
+	for _, run := range early {
+		b.early[namespace] = append(b.early[namespace], run.UID)
 	}
-	var steps v1alpha1.MotorStepList
-	if err := b.Cache.List(ctx, &steps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list steps: %w", err)
-	}
-	withSteps := map[string]bool{}
-	for i := range steps.Items {
-		withSteps[steps.Items[i].Labels[v1alpha1.LabelRun]] = true
-	}
-	return storage.Early(runs, withSteps, used, bound), nil
+	return early, nil
 }

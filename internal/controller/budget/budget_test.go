@@ -5,6 +5,7 @@ package budget
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +19,16 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/storage"
 )
 
 // uses are what the runs of namespaces keep, in KiB.
 type uses map[string]int64
 
 func (u uses) Used(namespace string) int64 { return u[namespace] << 10 }
+
+// HasSteps says that no run has any left.
+func (u uses) HasSteps(string, string) bool { return false }
 
 func (u uses) Namespaces() []string {
 	var all []string
@@ -115,26 +120,44 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-func TestEarlyIsForTheOldestArchivedRun(t *testing.T) {
+func TestEarlyIsForChosenRuns(t *testing.T) {
 	t.Parallel()
-	plain := newRun("plain", v1alpha1.ConditionFinished, metav1.ConditionTrue, "Completed")
-	for name, tt := range map[string]struct {
-		run  *v1alpha1.MotorRun
+	plain, old, young := newRun("plain", v1alpha1.ConditionFinished, metav1.ConditionTrue, "Completed"), archivedRun("old", 2), archivedRun("young", 1)
+	used := uses{"team": 800}
+	b := newBudget(t, used, old, young, plain)
+	for _, step := range []struct {
+		name string
 		used int64
-		want bool
+		look bool
+		want []string
 	}{
-		"there is room":      {archivedRun("old", 2), 799, false},
-		"room is low":        {archivedRun("old", 2), 800, true},
-		"an older one does":  {archivedRun("young", 1), 800, false},
-		"it is not archived": {plain, 5000, false},
+		{"none is chosen yet", 800, false, nil},
+		{"the oldest is chosen", 800, true, []string{"old"}},
+		{"there is room again", 799, false, nil},
+		{"as before", 800, false, []string{"old"}},
+		{"more is needed", 5000, true, []string{"old", "young"}},
+		{"there is room, and it is known", 100, true, nil},
+		{"until that is looked at again", 5000, false, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBudget(t, uses{"team": tt.used}, archivedRun("old", 2), archivedRun("young", 1), plain.DeepCopy())
-			if early, err := b.Early(t.Context(), tt.run); err != nil || early != tt.want {
-				t.Errorf("goes early %t, %v", early, err)
+		used["team"] = step.used
+		if step.look {
+			if _, err := b.Runs(t.Context(), "team", storage.Free, false); err != nil {
+				t.Fatal(err)
 			}
-		})
+		}
+		var got []string
+		for _, run := range []*v1alpha1.MotorRun{old, young, plain} {
+			early, err := b.Early(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if early {
+				got = append(got, run.Name)
+			}
+		}
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%s: %q go early, want %q", step.name, got, step.want)
+		}
 	}
 }
 
@@ -164,6 +187,7 @@ func TestAnUnknownBoundDecidesNothing(t *testing.T) {
 	if goOn, err := b.Admit(t.Context(), s); goOn || err == nil || s.Changed() {
 		t.Errorf("goes on %t, %v", goOn, err)
 	}
+	b.early = map[string][]types.UID{"team": {"old"}}
 	if early, err := b.Early(t.Context(), archivedRun("old", 2)); early || err == nil {
 		t.Errorf("goes early %t, %v", early, err)
 	}

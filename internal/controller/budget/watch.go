@@ -18,8 +18,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/storage"
 )
 
-// lookPause is the pause between two comparisons of all uses with their bounds. It reads the cache alone.
-const lookPause = 2 * time.Second
+// lookPause is the pause between two comparisons of all uses with their bounds. It reads the cache alone, and lists the runs of those namespaces in
+// which room is scarce.
+const lookPause = 3 * time.Second
 
 // Meter knows which namespaces have runs, and when it knows all of them.
 type Meter interface {
@@ -127,7 +128,7 @@ func (b *Budget) Runs(ctx context.Context, namespace string, level storage.Level
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs[i])})
 		}
 	}
-	early, err := b.early(ctx, namespace)
+	early, err := b.choose(ctx, namespace, runs)
 	for _, run := range early {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 	}
