@@ -45,6 +45,10 @@ func TestCheckStorage(t *testing.T) {
 		"still full":  {before: v1alpha1.ReasonCortexStorageFull, used: 960 * ki, max: "1000Ki", reason: v1alpha1.ReasonCortexStorageFull, shown: "960Ki of 1000Ki"},
 		"a step more": {was: storageStatus("100Ki", "1000Ki"), before: v1alpha1.ReasonCortexAvailable, used: 140 * ki, max: "1000Ki", ok: true, reason: v1alpha1.ReasonCortexAvailable, shown: "100Ki of 1000Ki"},
 		"many more":   {was: storageStatus("100Ki", "1000Ki"), before: v1alpha1.ReasonCortexAvailable, used: 150 * ki, max: "1000Ki", ok: true, reason: v1alpha1.ReasonCortexAvailable, shown: "150Ki of 1000Ki"},
+		"low by a step": {
+			was: storageStatus("790Ki", "1000Ki"), before: v1alpha1.ReasonCortexAvailable, used: 800 * ki, max: "1000Ki", ok: true,
+			reason: v1alpha1.ReasonCortexStorageLow, shown: "800Ki of 1000Ki",
+		},
 		"another bound": {
 			was: storageStatus("100Ki", "1000Ki"), before: v1alpha1.ReasonCortexAvailable, used: 140 * ki, max: "2M", ok: true,
 			reason: v1alpha1.ReasonCortexAvailable, shown: "140Ki of 2M",
