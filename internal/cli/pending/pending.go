@@ -8,30 +8,15 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 // Open returns the asks of a run that have no answer yet.
-func Open(run *v1alpha1.MotorRun) []*v1alpha1.PendingInput {
-	var open []*v1alpha1.PendingInput
-	for i := range run.Status.PendingInputs {
-		if p := &run.Status.PendingInputs[i]; !p.Answered && !answered(run, p.ID) {
-			open = append(open, p)
-		}
-	}
-	return open
-}
-
-// answered reports whether the spec has a response that the operator has not looked at.
-func answered(run *v1alpha1.MotorRun, id string) bool { return ResponseTo(run, id) != nil }
+func Open(run *v1alpha1.MotorRun) []*v1alpha1.PendingInput { return asks.Open(run) }
 
 // ResponseTo returns the response to an ask, nil if there is none.
 func ResponseTo(run *v1alpha1.MotorRun, id string) *v1alpha1.Response {
-	for i := range run.Spec.Responses {
-		if r := &run.Spec.Responses[i]; r.ID == id {
-			return r
-		}
-	}
-	return nil
+	return asks.ResponseTo(run, id)
 }
 
 // Blank stands in commands for words that are the person's to find.
@@ -111,9 +96,4 @@ func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) []string {
 }
 
 // Verb is the verb on motorruns that an answer to such an ask needs, beside patch.
-func Verb(kind v1alpha1.InputKind) string {
-	if kind == v1alpha1.InputApproval || kind == v1alpha1.InputDomainRequest {
-		return "approve"
-	}
-	return "respond"
-}
+func Verb(kind v1alpha1.InputKind) string { return asks.Verb(kind) }
