@@ -139,14 +139,16 @@ generate-client: CLIENT = $(abspath $(GENERATED))/pkg/client
 generate-client: PACKAGE = motorcortex.dev/motorcortex/pkg/client
 generate-client: API = motorcortex.dev/motorcortex/api/v1alpha1
 generate-client: HEADER = --go-header-file=$(CURDIR)/hack/boilerplate.go.txt
+# The plural of the CustomResourceDefinition. A client that guesses another one asks for a kind that is not there.
+generate-client: PLURALS = --plural-exceptions=MotorCortex:MotorCortices
 generate-client: ## Generate the clients of pkg/client. make generate does it too.
 	# A generator leaves the files of a kind that is gone.
 	rm -rf $(CLIENT)/applyconfiguration $(CLIENT)/clientset $(CLIENT)/informers $(CLIENT)/listers
 	cd api && $(CODE_GEN) applyconfiguration-gen $(HEADER) --output-dir=$(CLIENT)/applyconfiguration --output-pkg=$(PACKAGE)/applyconfiguration $(API)
-	cd api && $(CODE_GEN) client-gen $(HEADER) --output-dir=$(CLIENT)/clientset --output-pkg=$(PACKAGE)/clientset --clientset-name=versioned \
+	cd api && $(CODE_GEN) client-gen $(HEADER) $(PLURALS) --output-dir=$(CLIENT)/clientset --output-pkg=$(PACKAGE)/clientset --clientset-name=versioned \
 		--input-base=motorcortex.dev/motorcortex --input=api/v1alpha1 --apply-configuration-package=$(PACKAGE)/applyconfiguration
-	cd api && $(CODE_GEN) lister-gen $(HEADER) --output-dir=$(CLIENT)/listers --output-pkg=$(PACKAGE)/listers $(API)
-	cd api && $(CODE_GEN) informer-gen $(HEADER) --output-dir=$(CLIENT)/informers --output-pkg=$(PACKAGE)/informers \
+	cd api && $(CODE_GEN) lister-gen $(HEADER) $(PLURALS) --output-dir=$(CLIENT)/listers --output-pkg=$(PACKAGE)/listers $(API)
+	cd api && $(CODE_GEN) informer-gen $(HEADER) $(PLURALS) --output-dir=$(CLIENT)/informers --output-pkg=$(PACKAGE)/informers \
 		--versioned-clientset-package=$(PACKAGE)/clientset/versioned --listers-package=$(PACKAGE)/listers $(API)
 
 .PHONY: fmt

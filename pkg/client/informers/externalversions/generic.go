@@ -39,8 +39,8 @@ func (f *genericInformer) Lister() cache.GenericLister {
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
 	// Group=motorcortex.dev, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithResource("motorcortexes"):
-		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorCortexes().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("motorcortices"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorCortices().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("motorruns"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorRuns().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("motorsteps"):

@@ -11,14 +11,14 @@ import (
 	apiv1alpha1 "motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// MotorCortexLister helps list MotorCortexes.
+// MotorCortexLister helps list MotorCortices.
 // All objects returned here must be treated as read-only.
 type MotorCortexLister interface {
-	// List lists all MotorCortexes in the indexer.
+	// List lists all MotorCortices in the indexer.
 	// Objects returned here must be treated as read-only.
 	List(selector labels.Selector) (ret []*apiv1alpha1.MotorCortex, err error)
-	// MotorCortexes returns an object that can list and get MotorCortexes.
-	MotorCortexes(namespace string) MotorCortexNamespaceLister
+	// MotorCortices returns an object that can list and get MotorCortices.
+	MotorCortices(namespace string) MotorCortexNamespaceLister
 	MotorCortexListerExpansion
 }
 
@@ -32,15 +32,15 @@ func NewMotorCortexLister(indexer cache.Indexer) MotorCortexLister {
 	return &motorCortexLister{listers.New[*apiv1alpha1.MotorCortex](indexer, apiv1alpha1.Resource("motorcortex"))}
 }
 
-// MotorCortexes returns an object that can list and get MotorCortexes.
-func (s *motorCortexLister) MotorCortexes(namespace string) MotorCortexNamespaceLister {
+// MotorCortices returns an object that can list and get MotorCortices.
+func (s *motorCortexLister) MotorCortices(namespace string) MotorCortexNamespaceLister {
 	return motorCortexNamespaceLister{listers.NewNamespaced[*apiv1alpha1.MotorCortex](s.ResourceIndexer, namespace)}
 }
 
-// MotorCortexNamespaceLister helps list and get MotorCortexes.
+// MotorCortexNamespaceLister helps list and get MotorCortices.
 // All objects returned here must be treated as read-only.
 type MotorCortexNamespaceLister interface {
-	// List lists all MotorCortexes in the indexer for a given namespace.
+	// List lists all MotorCortices in the indexer for a given namespace.
 	// Objects returned here must be treated as read-only.
 	List(selector labels.Selector) (ret []*apiv1alpha1.MotorCortex, err error)
 	// Get retrieves the MotorCortex from the indexer for a given namespace and name.

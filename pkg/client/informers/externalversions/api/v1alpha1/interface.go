@@ -10,8 +10,8 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
-	// MotorCortexes returns a MotorCortexInformer.
-	MotorCortexes() TypedMotorCortexInformer
+	// MotorCortices returns a MotorCortexInformer.
+	MotorCortices() TypedMotorCortexInformer
 	// MotorRuns returns a MotorRunInformer.
 	MotorRuns() TypedMotorRunInformer
 	// MotorSteps returns a MotorStepInformer.
@@ -35,8 +35,8 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
 }
 
-// MotorCortexes returns a TypedMotorCortexInformer.
-func (v *version) MotorCortexes() TypedMotorCortexInformer {
+// MotorCortices returns a TypedMotorCortexInformer.
+func (v *version) MotorCortices() TypedMotorCortexInformer {
 	return &motorCortexInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 

@@ -20,14 +20,14 @@ import (
 )
 
 // MotorCortexInformer provides access to a shared informer and lister for
-// MotorCortexes. Prefer using the type-safe variant (see [TypedMotorCortexInformer]).
+// MotorCortices. Prefer using the type-safe variant (see [TypedMotorCortexInformer]).
 type MotorCortexInformer interface {
 	Informer() cache.SharedIndexInformer
 	Lister() apiv1alpha1.MotorCortexLister
 }
 
 // TypedMotorCortexInformer provides access to a shared informer and lister for
-// MotorCortexes, including the type-safe TypedInformer variant.
+// MotorCortices, including the type-safe TypedInformer variant.
 // It is a superset of MotorCortexInformer.
 type TypedMotorCortexInformer interface {
 	Informer() cache.SharedIndexInformer
@@ -111,25 +111,25 @@ func NewTypedMotorCortexInformerWithOptions(client versioned.Interface, namespac
 				if tweakListOptions != nil {
 					tweakListOptions(&opts)
 				}
-				return client.MotorCortexV1alpha1().MotorCortexes(namespace).List(context.Background(), opts)
+				return client.MotorCortexV1alpha1().MotorCortices(namespace).List(context.Background(), opts)
 			},
 			WatchFunc: func(opts v1.ListOptions) (watch.Interface, error) {
 				if tweakListOptions != nil {
 					tweakListOptions(&opts)
 				}
-				return client.MotorCortexV1alpha1().MotorCortexes(namespace).Watch(context.Background(), opts)
+				return client.MotorCortexV1alpha1().MotorCortices(namespace).Watch(context.Background(), opts)
 			},
 			ListWithContextFunc: func(ctx context.Context, opts v1.ListOptions) (runtime.Object, error) {
 				if tweakListOptions != nil {
 					tweakListOptions(&opts)
 				}
-				return client.MotorCortexV1alpha1().MotorCortexes(namespace).List(ctx, opts)
+				return client.MotorCortexV1alpha1().MotorCortices(namespace).List(ctx, opts)
 			},
 			WatchFuncWithContext: func(ctx context.Context, opts v1.ListOptions) (watch.Interface, error) {
 				if tweakListOptions != nil {
 					tweakListOptions(&opts)
 				}
-				return client.MotorCortexV1alpha1().MotorCortexes(namespace).Watch(ctx, opts)
+				return client.MotorCortexV1alpha1().MotorCortices(namespace).Watch(ctx, opts)
 			},
 		}, client),
 		&motorcortexapiv1alpha1.MotorCortex{},

@@ -14,7 +14,7 @@ import (
 
 type MotorCortexV1alpha1Interface interface {
 	RESTClient() rest.Interface
-	MotorCortexesGetter
+	MotorCorticesGetter
 	MotorRunsGetter
 	MotorStepsGetter
 	SandboxPoolsGetter
@@ -27,8 +27,8 @@ type MotorCortexV1alpha1Client struct {
 	restClient rest.Interface
 }
 
-func (c *MotorCortexV1alpha1Client) MotorCortexes(namespace string) MotorCortexInterface {
-	return newMotorCortexes(c, namespace)
+func (c *MotorCortexV1alpha1Client) MotorCortices(namespace string) MotorCortexInterface {
+	return newMotorCortices(c, namespace)
 }
 
 func (c *MotorCortexV1alpha1Client) MotorRuns(namespace string) MotorRunInterface {

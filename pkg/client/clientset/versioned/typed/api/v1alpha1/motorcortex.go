@@ -16,10 +16,10 @@ import (
 	scheme "motorcortex.dev/motorcortex/pkg/client/clientset/versioned/scheme"
 )
 
-// MotorCortexesGetter has a method to return a MotorCortexInterface.
+// MotorCorticesGetter has a method to return a MotorCortexInterface.
 // A group's client should implement this interface.
-type MotorCortexesGetter interface {
-	MotorCortexes(namespace string) MotorCortexInterface
+type MotorCorticesGetter interface {
+	MotorCortices(namespace string) MotorCortexInterface
 }
 
 // MotorCortexInterface has methods to work with MotorCortex resources.
@@ -40,16 +40,16 @@ type MotorCortexInterface interface {
 	MotorCortexExpansion
 }
 
-// motorCortexes implements MotorCortexInterface
-type motorCortexes struct {
+// motorCortices implements MotorCortexInterface
+type motorCortices struct {
 	*gentype.ClientWithListAndApply[*apiv1alpha1.MotorCortex, *apiv1alpha1.MotorCortexList, *applyconfigurationapiv1alpha1.MotorCortexApplyConfiguration]
 }
 
-// newMotorCortexes returns a MotorCortexes
-func newMotorCortexes(c *MotorCortexV1alpha1Client, namespace string) *motorCortexes {
-	return &motorCortexes{
+// newMotorCortices returns a MotorCortices
+func newMotorCortices(c *MotorCortexV1alpha1Client, namespace string) *motorCortices {
+	return &motorCortices{
 		gentype.NewClientWithListAndApply[*apiv1alpha1.MotorCortex, *apiv1alpha1.MotorCortexList, *applyconfigurationapiv1alpha1.MotorCortexApplyConfiguration](
-			"motorcortexes",
+			"motorcortices",
 			c.RESTClient(),
 			scheme.ParameterCodec,
 			namespace,

@@ -14,8 +14,8 @@ type FakeMotorCortexV1alpha1 struct {
 	*testing.Fake
 }
 
-func (c *FakeMotorCortexV1alpha1) MotorCortexes(namespace string) v1alpha1.MotorCortexInterface {
-	return newFakeMotorCortexes(c, namespace)
+func (c *FakeMotorCortexV1alpha1) MotorCortices(namespace string) v1alpha1.MotorCortexInterface {
+	return newFakeMotorCortices(c, namespace)
 }
 
 func (c *FakeMotorCortexV1alpha1) MotorRuns(namespace string) v1alpha1.MotorRunInterface {

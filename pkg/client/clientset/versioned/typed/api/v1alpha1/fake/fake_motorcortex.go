@@ -11,18 +11,18 @@ import (
 	typedapiv1alpha1 "motorcortex.dev/motorcortex/pkg/client/clientset/versioned/typed/api/v1alpha1"
 )
 
-// fakeMotorCortexes implements MotorCortexInterface
-type fakeMotorCortexes struct {
+// fakeMotorCortices implements MotorCortexInterface
+type fakeMotorCortices struct {
 	*gentype.FakeClientWithListAndApply[*v1alpha1.MotorCortex, *v1alpha1.MotorCortexList, *apiv1alpha1.MotorCortexApplyConfiguration]
 	Fake *FakeMotorCortexV1alpha1
 }
 
-func newFakeMotorCortexes(fake *FakeMotorCortexV1alpha1, namespace string) typedapiv1alpha1.MotorCortexInterface {
-	return &fakeMotorCortexes{
+func newFakeMotorCortices(fake *FakeMotorCortexV1alpha1, namespace string) typedapiv1alpha1.MotorCortexInterface {
+	return &fakeMotorCortices{
 		gentype.NewFakeClientWithListAndApply[*v1alpha1.MotorCortex, *v1alpha1.MotorCortexList, *apiv1alpha1.MotorCortexApplyConfiguration](
 			fake.Fake,
 			namespace,
-			v1alpha1.SchemeGroupVersion.WithResource("motorcortexes"),
+			v1alpha1.SchemeGroupVersion.WithResource("motorcortices"),
 			v1alpha1.SchemeGroupVersion.WithKind("MotorCortex"),
 			func() *v1alpha1.MotorCortex { return &v1alpha1.MotorCortex{} },
 			func() *v1alpha1.MotorCortexList { return &v1alpha1.MotorCortexList{} },
