@@ -8,9 +8,13 @@ cd "$ROOT"
 
 BASE=${BASE:-$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD~1)}
 folders=$({ git diff --name-only "$BASE" && git ls-files --others --exclude-standard; } | sed -n '/\.go$/p' | xargs -r -n1 dirname | sort -u)
-packages=() api=()
+packages=() api=() clients=()
 for folder in $folders; do
 	case $folder in
+	pkg/client/motor*) # The rest of its module is generated.
+		clients+=("./${folder#pkg/client/}")
+		continue
+		;;
 	hack/devcluster* | hack/layout* | hack/tools* | pkg/client* | test/stores* | test/eval* | */testdata/*) continue ;; # Modules of their own, generated, and no packages.
 	test/api | test/e2e | test/skew) continue ;;                                                         # They need an API server or a cluster.
 	esac
@@ -20,7 +24,7 @@ for folder in $folders; do
 	*) packages+=("./$folder") ;;
 	esac
 done
-say "$((${#packages[@]} + ${#api[@]})) packages changed since $(git rev-parse --short "$BASE")"
+say "$((${#packages[@]} + ${#api[@]} + ${#clients[@]})) packages changed since $(git rev-parse --short "$BASE")"
 if [ ${#packages[@]} -gt 0 ]; then
 	need_node
 	go test "${packages[@]}" || die "unit tests"
@@ -29,6 +33,10 @@ fi
 if [ ${#api[@]} -gt 0 ]; then
 	go test -C api "${api[@]}" || die "unit tests of the API"
 	(cd api && go tool -modfile="$ROOT/hack/lint/go.mod" golangci-lint run "${api[@]}") || die "lint of the API"
+fi
+if [ ${#clients[@]} -gt 0 ]; then
+	go test -C pkg/client "${clients[@]}" || die "unit tests of the clients"
+	(cd pkg/client && go tool -modfile="$ROOT/hack/lint/go.mod" golangci-lint run "${clients[@]}") || die "lint of the clients"
 fi
 make --no-print-directory verify || die "make verify"
 say "nothing is wrong with what changed"

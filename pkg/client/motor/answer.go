@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
+)
+
+// Respond answers a question of a run. id names the ask: a run may ask something else by now.
+func (c *Client) Respond(ctx context.Context, run, id, answer string) (*Changed, error) {
+	return c.answer(ctx, run, id, v1alpha1.Response{Answer: answer}, v1alpha1.InputQuestion)
+}
+
+// Settle decides about a call of unknown outcome: Retry, Done or Skip. The model is told the reason of Done and Skip.
+func (c *Client) Settle(ctx context.Context, run, id string, decision v1alpha1.Decision, reason string) (*Changed, error) {
+	return c.answer(ctx, run, id, v1alpha1.Response{Decision: decision, Reason: reason}, v1alpha1.InputOutcomeUnknown)
+}
+
+// Approve approves the tool call with that digest: action.argsDigest of the ask, as the person saw it. With wholeRun it approves every further call of the
+// same tool by the same rule, too.
+func (c *Client) Approve(ctx context.Context, run, id, digest string, wholeRun bool, reason string) (*Changed, error) {
+	r := v1alpha1.Response{Decision: v1alpha1.DecisionApproveOnce, Digest: digest, Reason: reason}
+	if wholeRun {
+		r.Decision = v1alpha1.DecisionApproveRun
+	}
+	return c.answer(ctx, run, id, r, v1alpha1.InputApproval)
+}
+
+// Allow lets a run reach the domain that it asks for: once, or until it ends.
+func (c *Client) Allow(ctx context.Context, run, id string, wholeRun bool, reason string) (*Changed, error) {
+	r := v1alpha1.Response{Decision: v1alpha1.DecisionAllowOnce, Reason: reason}
+	if wholeRun {
+		r.Decision = v1alpha1.DecisionAllowRun
+	}
+	return c.answer(ctx, run, id, r, v1alpha1.InputDomainRequest)
+}
+
+// Deny denies a tool call, by its digest, or a domain, which has none. The run goes on, and its model is told the reason.
+func (c *Client) Deny(ctx context.Context, run, id, digest, reason string) (*Changed, error) {
+	r := v1alpha1.Response{Decision: v1alpha1.DecisionDeny, Digest: digest, Reason: reason}
+	return c.answer(ctx, run, id, r, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
+}
+
+// Retried is what came of a retry.
+type Retried struct {
+	Run string `json:"runId"`
+	// Attempt is the number of the attempt that begins. The first one of a run is 1.
+	Attempt int32             `json:"attemptIndex"`
+	Status  v1alpha1.RunPhase `json:"status"`
+}
+
+// Retry starts another attempt of a run whose last one failed. guidance tells the model what to do differently, and domains are hosts that the run may
+// reach from then on: they need the verb approve. id is that of the ask, or "" for the only one.
+func (c *Client) Retry(ctx context.Context, run, id, guidance string, domains ...v1alpha1.Domain) (*Retried, error) {
+	r := v1alpha1.Response{Decision: v1alpha1.DecisionRetry, Guidance: guidance, AddDomains: domains}
+	now, ask, err := c.find(ctx, run, id, v1alpha1.InputRetry)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := c.send(ctx, now, ask, r)
+	if err != nil {
+		return nil, err
+	}
+	retried := &Retried{Run: run, Status: changed.New}
+	if ask.Attempt != nil {
+		retried.Attempt = *ask.Attempt
+	}
+	return retried, nil
+}
+
+// Stop ends a run after an attempt that failed. The end of the run has the reason.
+func (c *Client) Stop(ctx context.Context, run, id, reason string) (*Changed, error) {
+	return c.answer(ctx, run, id, v1alpha1.Response{Decision: v1alpha1.DecisionStop, Reason: reason}, v1alpha1.InputRetry)
+}
+
+func (c *Client) answer(ctx context.Context, name, id string, r v1alpha1.Response, kinds ...v1alpha1.InputKind) (*Changed, error) {
+	run, ask, err := c.find(ctx, name, id, kinds...)
+	if err != nil {
+		return nil, err
+	}
+	if ask.Kind == v1alpha1.InputApproval && ask.Action != nil && r.Digest != ask.Action.ArgsDigest {
+		return nil, fmt.Errorf("the call that the run %s asks about has the digest %s, and not %q: nothing was decided. Look at the call, and decide by its digest",
+			name, ask.Action.ArgsDigest, r.Digest)
+	}
+	if ask.Kind == v1alpha1.InputDomainRequest {
+		r.Digest = ""
+	}
+	return c.send(ctx, run, ask, r)
+}
+
+// find reads the run, and the open ask of that id and one of these kinds. Without an id it is the only one.
+func (c *Client) find(ctx context.Context, name, id string, kinds ...v1alpha1.InputKind) (*v1alpha1.MotorRun, *v1alpha1.PendingInput, error) {
+	run, err := c.Run(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	fit := slices.DeleteFunc(asks.Open(run), func(p *v1alpha1.PendingInput) bool {
+		return !slices.Contains(kinds, p.Kind) || id != "" && p.ID != id
+	})
+	switch len(fit) {
+	case 1:
+		return run, fit[0], nil
+	case 0:
+		return nil, nil, fmt.Errorf("the run %s does not ask that: %s", name, otherwise(run))
+	}
+	return nil, nil, fmt.Errorf("the run %s asks %d such things: name the id of one", name, len(fit))
+}
+
+// otherwise says what a run asks, if it is not what an answer is for.
+func otherwise(run *v1alpha1.MotorRun) string {
+	var all []string
+	for _, p := range asks.Open(run) {
+		all = append(all, fmt.Sprintf("%s under the id %s", p.Kind, p.ID))
+	}
+	switch {
+	case len(all) > 0:
+		return "it asks " + strings.Join(all, ", ")
+	case run.Status.CompletionTime != nil:
+		return fmt.Sprintf("it asks nothing any more, it has ended (%s)", run.Status.Reason)
+	}
+	for i := range run.Status.PendingInputs {
+		if r := asks.ResponseTo(run, run.Status.PendingInputs[i].ID); r != nil {
+			return "it was answered already, " + said(r)
+		}
+	}
+	return "it asks nothing now"
+}
+
+// send adds the response, and says why it was not taken.
+func (c *Client) send(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput, r v1alpha1.Response) (*Changed, error) {
+	body, err := asks.Patch(run, ask, r)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := c.runs().Patch(ctx, run.Name, types.JSONPatchType, body, metav1.PatchOptions{})
+	if err == nil {
+		return c.observed(ctx, run, changed), nil
+	}
+	now, failed := c.runs().Get(ctx, run.Name, metav1.GetOptions{})
+	if failed != nil {
+		now = nil
+	}
+	what := fmt.Sprintf("the run %s did not take the answer", run.Name)
+	switch why := asks.Refused(err, run, ask, now); why.Cause {
+	case asks.Gone:
+		return nil, fmt.Errorf("%s: the run that asked is gone", what)
+	case asks.Answered:
+		return nil, fmt.Errorf("%s: it was answered a moment ago, %s", what, said(why.Response))
+	case asks.NotAsked:
+		return nil, fmt.Errorf("%s: it does not ask that any more. Look at its status", what)
+	case asks.Denied, asks.NoRight, asks.Invalid, asks.Other:
+	}
+	return nil, c.refused(what, err, asks.Role(ask.Kind))
+}
+
+// said is a response in words.
+func said(r *v1alpha1.Response) string {
+	what := string(r.Decision)
+	if what == "" {
+		what = strconv.Quote(head(r.Answer, 200))
+	}
+	if r.RespondedBy != "" {
+		return fmt.Sprintf("by %s: %s", r.RespondedBy, what)
+	}
+	return "with " + what
+}
+
+// Arguments returns the arguments of the call that an ask of the run is about, whole: the status of a run has the beginning and the end of long ones. It
+// needs the right to read the steps of the run.
+func (c *Client) Arguments(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput) (string, error) {
+	step, err := c.clients.Motor.MotorCortexV1alpha1().MotorSteps(run.Namespace).Get(ctx, ask.StepName, metav1.GetOptions{})
+	if err != nil {
+		return "", c.refused("get the step "+ask.StepName, err, roleViewer)
+	}
+	i := slices.IndexFunc(step.Status.Asks, func(a v1alpha1.StepAsk) bool { return a.ID == ask.ID })
+	if i < 0 {
+		return "", fmt.Errorf("the step %s does not have the ask %s", ask.StepName, ask.ID)
+	}
+	j := slices.IndexFunc(step.Spec.ToolCalls, func(t v1alpha1.ToolCall) bool { return t.ID == step.Status.Asks[i].CallID })
+	if j < 0 {
+		return "", fmt.Errorf("the step %s does not have the call of the ask %s", ask.StepName, ask.ID)
+	}
+	return step.Spec.ToolCalls[j].Arguments, nil
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motor
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8stesting "k8s.io/client-go/testing"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+var (
+	digest = "sha256:" + strings.Repeat("a", 64)
+	asked  = []v1alpha1.PendingInput{
+		{ID: "q", Kind: v1alpha1.InputQuestion},
+		{ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{Tool: "bash", ArgsDigest: digest}},
+		{ID: "d", Kind: v1alpha1.InputDomainRequest, Domain: "example.org"},
+		{ID: "u", Kind: v1alpha1.InputOutcomeUnknown},
+		{ID: "r", Kind: v1alpha1.InputRetry, Attempt: new(int32(2))},
+	}
+)
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do   func(r *rig) error
+		want string // the response as JSON
+		says string
+	}{
+		"a question":             {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "q", "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"an approval":            {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", digest, false, ""); return err }, `{"id":"p","decision":"ApproveOnce","digest":"` + digest + `"}`, ""},
+		"of the whole run":       {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", digest, true, "ok"); return err }, `{"id":"p","decision":"ApproveRun","reason":"ok","digest":"` + digest + `"}`, ""},
+		"of another call":        {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", "sha256:b", false, ""); return err }, "", "nothing was decided"},
+		"a denial":               {func(r *rig) error { _, err := r.Deny(r.t.Context(), "a", "p", digest, "no"); return err }, `{"id":"p","decision":"Deny","reason":"no","digest":"` + digest + `"}`, ""},
+		"of an unseen call":      {func(r *rig) error { _, err := r.Deny(r.t.Context(), "a", "p", "", "no"); return err }, "", "nothing was decided"},
+		"a denial of a domain":   {func(r *rig) error { _, err := r.Deny(r.t.Context(), "a", "d", digest, ""); return err }, `{"id":"d","decision":"Deny"}`, ""},
+		"a domain":               {func(r *rig) error { _, err := r.Allow(r.t.Context(), "a", "d", false, ""); return err }, `{"id":"d","decision":"AllowOnce"}`, ""},
+		"a domain for the run":   {func(r *rig) error { _, err := r.Allow(r.t.Context(), "a", "d", true, ""); return err }, `{"id":"d","decision":"AllowRun"}`, ""},
+		"an outcome":             {func(r *rig) error { _, err := r.Settle(r.t.Context(), "a", "u", "Done", "seen"); return err }, `{"id":"u","decision":"Done","reason":"seen"}`, ""},
+		"a stop":                 {func(r *rig) error { _, err := r.Stop(r.t.Context(), "a", "r", "enough"); return err }, `{"id":"r","decision":"Stop","reason":"enough"}`, ""},
+		"another kind":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "d", "yes"); return err }, "", "it asks Question under the id q, Approval under the id p"},
+		"what is not asked":      {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "x", "yes"); return err }, "", "does not ask that"},
+		"another run":            {func(r *rig) error { _, err := r.Respond(r.t.Context(), "b", "q", "yes"); return err }, "", "there is no run b"},
+		"the only one":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "", "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"a retry with a promise": {func(r *rig) error { _, err := r.Retry(r.t.Context(), "a", "", "port 8080", "example.org"); return err }, `{"id":"r","decision":"Retry","guidance":"port 8080","addDomains":["example.org"]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, aRun("a", asking(asked...)))
+			err := tt.do(r)
+			if tt.says != "" {
+				wantError(t, err, tt.says)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if list := r.run("a").Spec.Responses; len(list) > 1 {
+				text, _ := json.Marshal(list[len(list)-1])
+				got = string(text)
+			}
+			if got != tt.want {
+				t.Errorf("sent is %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestARetryNamesTheAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, aRun("a", asking(asked...)))
+	got, err := r.Retry(t.Context(), "a", "", "")
+	if err != nil || got.Attempt != 2 || got.Run != "a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// An answer to one of several asks names it.
+func TestOneOfSeveralAsks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, aRun("a", asking(asked[0], v1alpha1.PendingInput{ID: "q2", Kind: v1alpha1.InputQuestion})))
+	_, err := r.Respond(t.Context(), "a", "", "yes")
+	wantError(t, err, "asks 2 such things")
+}
+
+func TestAnAnswerThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	runs := schema.GroupResource{Group: "motorcortex.dev", Resource: "motorruns"}
+	failed := apierrors.NewGenericServerResponse(422, "patch", runs, "a", "the server rejected our request", 0, false)
+	answered := aRun("a", asking(asked[0]))
+	answered.Spec.Responses = append(answered.Spec.Responses, v1alpha1.Response{ID: "q", Answer: "hers", RespondedBy: "eve"})
+	for name, tt := range map[string]struct {
+		err  error
+		now  *v1alpha1.MotorRun
+		says string
+	}{
+		"two people":    {failed, answered, `it was answered a moment ago, by eve: "hers"`},
+		"asked no more": {failed, aRun("a"), "it does not ask that any more"},
+		"another run":   {failed, aRun("a", asking(asked[0]), func(run *v1alpha1.MotorRun) { run.UID = "another" }), "the run that asked is gone"},
+		"no right":      {apierrors.NewForbidden(runs, "a", errors.New("no")), aRun("a", asking(asked[0])), "motorcortex-responder"},
+		"a policy":      {apierrors.NewForbidden(runs, "a", errors.New("p denied request: not you")), aRun("a", asking(asked[0])), "did not take the answer: not you"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, aRun("a", asking(asked[0])))
+			r.motor.PrependReactor("patch", "motorruns", func(k8stesting.Action) (bool, runtime.Object, error) {
+				r.becomes(tt.now)
+				return true, nil, tt.err
+			})
+			_, err := r.Respond(t.Context(), "a", "q", "mine")
+			wantError(t, err, tt.says)
+		})
+	}
+}
+
+func TestArgumentsOfALongCall(t *testing.T) {
+	t.Parallel()
+	step := &v1alpha1.MotorStep{
+		ObjectMeta: metav1.ObjectMeta{Name: "step", Namespace: "ns"},
+		Spec:       v1alpha1.MotorStepSpec{ToolCalls: []v1alpha1.ToolCall{{ID: "c0", Arguments: "no"}, {ID: "c1", Arguments: "yes"}}},
+		Status:     v1alpha1.MotorStepStatus{Asks: []v1alpha1.StepAsk{{ID: "p", CallID: "c1"}}},
+	}
+	r := newRig(t, step)
+	if got, err := r.Arguments(t.Context(), aRun("a"), &asked[1]); got != "yes" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	_, err := r.Arguments(t.Context(), aRun("a"), &v1alpha1.PendingInput{ID: "x", StepName: "step"})
+	wantError(t, err, "does not have the ask x")
+	_, err = r.Arguments(t.Context(), aRun("a"), &v1alpha1.PendingInput{ID: "x", StepName: "other"})
+	wantError(t, err, "get the step other")
+}
