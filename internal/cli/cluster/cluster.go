@@ -53,36 +53,36 @@ type Raw func() (rest.Interface, error)
 
 // Raw is a Raw that uses the flags.
 func (f *Flags) Raw() (rest.Interface, error) {
-	rest, _, err := f.config()
+	config, _, err := f.Config()
 	if err != nil {
 		return nil, err
 	}
-	d, err := discovery.NewDiscoveryClientForConfig(rest)
+	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return d.RESTClient(), nil
 }
 
-// config reads the kubeconfig.
-func (f *Flags) config() (rest *rest.Config, namespace string, err error) {
+// Config returns how to reach the cluster that the flags select, and the namespace.
+func (f *Flags) Config() (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
-	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
-	if rest, err = config.ClientConfig(); err == nil {
-		namespace, _, err = config.Namespace()
-	}
-	if err != nil {
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
+	if config, err = loader.ClientConfig(); err != nil {
 		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	// As kubectl: an inbox of many namespaces takes many requests at once.
-	rest.QPS, rest.Burst = 50, 300
-	return rest, namespace, nil
+	config.QPS, config.Burst = 50, 300
+	if namespace, _, err = loader.Namespace(); err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return config, namespace, nil
 }
 
 // Connect is a Connect that uses the flags.
 func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
-	rest, namespace, err := f.config()
+	config, namespace, err := f.Config()
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,7 +90,7 @@ func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if c, err = client.NewWithWatch(rest, client.Options{Scheme: scheme}); err != nil {
+	if c, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		return nil, "", fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return c, namespace, nil

@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/credential"
 	"motorcortex.dev/motorcortex/internal/cli/doctor"
 	"motorcortex.dev/motorcortex/internal/cli/inbox"
+	"motorcortex.dev/motorcortex/internal/cli/mcp"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/start"
 	"motorcortex.dev/motorcortex/internal/cli/steer"
@@ -41,6 +42,7 @@ func New(s verb.Streams) *cobra.Command {
 	p.AddCommand(ask.New(ask.Command{Streams: s, Connect: at.Connect})...)
 	p.AddCommand(view.New(view.Command{Streams: s, Connect: at.Connect})...)
 	p.AddCommand(steer.New(s, at.Connect)...)
+	p.AddCommand(mcp.New(s, at.Config))
 	at.Bind(p.PersistentFlags())
 	p.Version = motorcortex.Version()
 	p.SetVersionTemplate("{{.Version}}\n")

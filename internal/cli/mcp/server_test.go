@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/clientset/versioned/fake"
+	"motorcortex.dev/motorcortex/pkg/client/motor"
+)
+
+// connected is a program that is served, and the server.
+func connected(t *testing.T, consent bool) (*mcp.ClientSession, *server) {
+	t.Helper()
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "uid"}, Spec: v1alpha1.MotorRunSpec{Task: "count"}}
+	skill := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "mail", Namespace: "ns"}, Status: v1alpha1.SkillStatus{State: v1alpha1.SkillApproved}}
+	client, err := motor.NewFor(motor.Clients{Motor: fake.NewSimpleClientset(run, skill)}, "ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t.Context(), client, consent)
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := s.Connect(t.Context(), here, nil); err != nil {
+		t.Fatal(err)
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session, s
+}
+
+// An error of a tool is a result, which a model reads. An error of the protocol is not shown to it.
+func TestErrorsAreResults(t *testing.T) {
+	t.Parallel()
+	for consent, says := range map[bool]string{false: "--allow-consent", true: "it asks nothing now"} {
+		session, _ := connected(t, consent)
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{
+			Name: motor.ToolTask, Arguments: json.RawMessage(`{"action":"respond","runId":"a","askId":"q","answer":"yes"}`),
+		})
+		if err != nil || !result.IsError || !strings.Contains(result.Content[0].(*mcp.TextContent).Text, says) {
+			t.Errorf("%+v, %v, want %s", result, err, says)
+		}
+	}
+}
+
+func TestResources(t *testing.T) {
+	t.Parallel()
+	session, s := connected(t, false)
+	for uri, want := range map[string]string{
+		"motor://skills":   `"name":"mail","state":"Approved","usable":true`,
+		"motor://runs/a":   `"id":"a","status":"Created"`,
+		"motor://runs/b":   "",
+		"motor://runs/a/b": "",
+		"motor://runs/":    "",
+		"motor://other":    "",
+	} {
+		result, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if (err == nil) != (want != "") || err == nil && !strings.Contains(result.Contents[0].Text, want) {
+			t.Errorf("%s: %+v, %v", uri, result, err)
+		}
+	}
+	if err := s.subscribe(nil, "motor://skills"); err == nil {
+		t.Error("the catalogue can be subscribed to")
+	}
+	// A program of a newer protocol does not wait until it is subscribed.
+	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "motor://runs/a"}); err != nil {
+		t.Fatal(err)
+	}
+	become(t, s.watches, 1)
+	if err := session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "motor://runs/a"}); err != nil {
+		t.Fatal(err)
+	}
+	become(t, s.watches, 0)
+}
+
+// become waits until there are so many watches.
+func become(t *testing.T, w *watches, n int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); w.count() != n; {
+		if time.Now().After(end) {
+			t.Fatalf("there are %d watches, want %d", w.count(), n)
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: v1alpha1.MotorRunStatus{Phase: "Running", Reason: "Running", Steps: 3, Message: "the model's"}}
+	ask := &v1alpha1.PendingInput{Kind: v1alpha1.InputQuestion, Question: "the model's"}
+	for want, e := range map[string]motor.Event{
+		"run a: Running (Running), step 3": {Type: motor.EventChanged, Run: run},
+		"run a asks (Question)":            {Type: motor.EventAsked, Run: run, Ask: ask},
+		"run a asks no more (Question)":    {Type: motor.EventAnswered, Run: run, Ask: ask},
+	} {
+		if got := described(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
