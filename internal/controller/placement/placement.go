@@ -29,6 +29,8 @@ type Placer struct {
 	TrialPause time.Duration
 	// State is the memory of this process about placements.
 	State *State
+	// Now is the process's clock, time.Now if nil.
+	Now func() time.Time
 	// Indexed is true if the cache has IndexSlots.
 	Indexed bool
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +20,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
 	"motorcortex.dev/motorcortex/internal/runpolicy/slots"
 )
@@ -25,101 +28,182 @@ import (
 // IndexSlots is the index of the cache by which the runs are found that have a slot, or wait for one.
 const IndexSlots = "slots"
 
-// SlotsOf returns the values of IndexSlots.
+// The values of IndexSlots.
+const (
+	// hasSlot is that of a run that a replica carries on, or is about to.
+	hasSlot = "has"
+	// waitsForSlot is that of a run that has no sandbox because all slots are taken.
+	waitsForSlot = "waits"
+)
+
+// SlotsOf returns the values of IndexSlots. A run that no loop has work for has no slot: it waits for its namespace, a node, its model or a person.
 func SlotsOf(run *v1alpha1.MotorRun) []string {
-	if state := slots.Of(run); state != slots.Apart {
-		return []string{string(state)}
+	switch st := &run.Status; {
+	case isOver(run), run.Spec.Suspend, !pass.IsAccepted(run):
+	case runpolicy.LacksSlot(run):
+		return []string{waitsForSlot}
+	case st.Sandbox == nil, runpolicy.LacksRoom(run), runpolicy.Held(st), apimeta.IsStatusConditionFalse(st.Conditions, v1alpha1.ConditionModelAvailable):
+	case st.Pending() != nil && !runpolicy.Answered(run, st.Pending()):
+	default:
+		return []string{hasSlot}
 	}
 	return nil
 }
 
-// given are the slots that the cache does not show yet, by the runs that have them.
+// isOver reports whether a run has ended, or ends. Last looks have slots of their own.
+func isOver(run *v1alpha1.MotorRun) bool {
+	return pass.IsFinished(run) || !run.DeletionTimestamp.IsZero() || run.Status.Ending != nil || run.Spec.Cancel
+}
+
+// given is the memory of a process about slots.
 type given struct {
-	mu   sync.Mutex
+	mu sync.Mutex
+	// total is how many slots there were when a replica was last seen.
+	total int
+	// runs have slots that the cache does not show yet.
 	runs map[types.UID]grant
+	// last is how the slots were shared when that was last looked at.
+	last shared
 }
 
 type grant struct {
-	namespace string
-	at        time.Time
+	key types.NamespacedName
+	at  time.Time
 }
 
-// unseenFor is how long the cache may take to show that a run has its slot. After it the sandbox could not be made, or the run is gone.
-const unseenFor = time.Minute
+// shared is how the slots are shared at one time.
+type shared struct {
+	at    time.Time
+	total int
+	// next are the positions of the runs that wait on, from 1. The others get a slot: requests are for them.
+	next     map[types.UID]int
+	requests []reconcile.Request
+}
+
+const (
+	// unseenFor is how long the cache may take to show that a run has its slot. After it the sandbox could not be made.
+	unseenFor = time.Minute
+	// sharedFor is how long runs that wait are told the same: ten thousand of them take 20 ms to be put in order.
+	sharedFor = time.Second
+)
 
 // GiveSlot reports whether a run without a sandbox has a slot from now on. If not, it shows that all slots are taken and what position the run has. A
 // run that had a sandbox needs none: it goes on in the place that it had.
 func (p *Placer) GiveSlot(ctx context.Context, s *pass.Run) (bool, error) {
-	total, bounded := replica.Slots(p.Workers.Live())
-	if !bounded || s.Run.Status.Sandbox != nil {
-		return true, nil
-	}
 	g := &p.State.given
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	has, waiting, err := p.inSlots(ctx, s.Now)
-	if err != nil {
-		return false, err
+	total, bounded := p.slots()
+	if !bounded || s.Run.Status.Sandbox != nil {
+		return true, nil
 	}
 	if _, ok := g.runs[s.Run.UID]; ok {
 		return true, nil
 	}
-	own := slots.NewRun(s.Run)
-	if !slices.ContainsFunc(waiting, func(w slots.Run) bool { return w.UID == own.UID }) {
-		waiting = append(waiting, own)
+	position := g.last.next[s.Run.UID]
+	if position == 0 || g.last.total != total || p.now().Sub(g.last.at) >= sharedFor {
+		if err := p.share(ctx, total, s.Run); err != nil {
+			return false, err
+		}
+		position = g.last.next[s.Run.UID]
 	}
-	at := slices.IndexFunc(slots.Order(has, waiting), func(w slots.Run) bool { return w.UID == own.UID })
-	if at < total-sum(has) {
-		g.runs[own.UID] = grant{own.Key.Namespace, s.Now}
+	if position == 0 {
+		g.runs[s.Run.UID] = grant{client.ObjectKeyFromObject(s.Run), p.now()}
 		return true, nil
 	}
-	s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSlotsTaken, slots.Message(at+1, total), false)
-	// The end of another run wakes this one. This is for a replica that starts, and for a run that was woken and does not take its slot.
+	s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSlotsTaken, slots.Message(position, total), false)
+	// The end of another run wakes this one. This is for a run that was woken and does not take its slot.
 	s.Wake(s.Now.Add(s.Pause()))
 	return false, nil
 }
 
-// inSlots returns how many slots each namespace has, and the runs that wait for one. It forgets the grants that the cache shows by now, or that came to
-// nothing. The caller holds the lock of given.
-func (p *Placer) inSlots(ctx context.Context, now time.Time) (has map[string]int, waiting []slots.Run, err error) {
+// now is the time of the process: the one of the API is set now and then.
+func (p *Placer) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+// slots returns how many slots the replicas have. While none is seen, as when the only one is started again, it has as many as before. The caller holds
+// the lock of given.
+func (p *Placer) slots() (total int, bounded bool) {
+	live := p.Workers.Live()
+	if g := &p.State.given; len(live) == 0 && g.total > 0 {
+		return g.total, true
+	}
+	total, bounded = replica.Slots(live)
+	p.State.given.total = total
+	return total, bounded
+}
+
+// share looks how the slots are shared now, with the asking run among those that wait; nil is no run. The caller holds the lock of given.
+func (p *Placer) share(ctx context.Context, total int, asking *v1alpha1.MotorRun) error {
+	g := &p.State.given
+	holders, err := p.in(ctx, hasSlot)
+	if err != nil {
+		return err
+	}
+	waiting, err := p.in(ctx, waitsForSlot)
+	if err != nil {
+		return err
+	}
+	if asking != nil && !slices.ContainsFunc(waiting, func(r v1alpha1.MotorRun) bool { return r.UID == asking.UID }) {
+		waiting = append(waiting, *asking)
+	}
+	now := p.now()
+	p.forget(ctx, now)
+	has := map[string]int{}
+	for i := range holders {
+		has[holders[i].Namespace]++
+	}
+	for _, of := range g.runs {
+		has[of.key.Namespace]++
+	}
+	wait := make([]slots.Run, 0, len(waiting))
+	for i := range waiting {
+		if r := &waiting[i]; g.runs[r.UID].key.Name == "" {
+			wait = append(wait, slots.Run{Key: client.ObjectKeyFromObject(r), UID: r.UID, Created: r.CreationTimestamp.Time, Priority: r.Spec.Priority})
+		}
+	}
+	gets, next := slots.Share(has, wait, total)
+	g.last = shared{at: now, total: total, next: positions(next)}
+	for _, r := range gets {
+		g.last.requests = append(g.last.requests, reconcile.Request{NamespacedName: r.Key})
+	}
+	return nil
+}
+
+func positions(runs []slots.Run) map[types.UID]int {
+	at := make(map[types.UID]int, len(runs))
+	for i, r := range runs {
+		at[r.UID] = i + 1
+	}
+	return at
+}
+
+// forget forgets the slots that the cache shows by now, those of runs that need none any more, and those that nothing came of.
+func (p *Placer) forget(ctx context.Context, now time.Time) {
 	g := &p.State.given
 	if g.runs == nil {
 		g.runs = map[types.UID]grant{}
 	}
-	has = map[string]int{}
-	holders, err := p.in(ctx, slots.Has)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range holders {
-		has[holders[i].Namespace]++
-		delete(g.runs, holders[i].UID)
-	}
 	for uid, of := range g.runs {
-		if now.Sub(of.at) > unseenFor {
+		run := &v1alpha1.MotorRun{}
+		err := p.Get(ctx, of.key, run, client.UnsafeDisableDeepCopy)
+		gone := apierrors.IsNotFound(err) || err == nil && (run.UID != uid || isOver(run) || run.Spec.Suspend || run.Status.Sandbox != nil || runpolicy.LacksRoom(run))
+		if gone || now.Sub(of.at) > unseenFor {
 			delete(g.runs, uid)
-			continue
-		}
-		has[of.namespace]++
-	}
-	wait, err := p.in(ctx, slots.Waits)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range wait {
-		if _, ok := g.runs[wait[i].UID]; !ok {
-			waiting = append(waiting, slots.NewRun(&wait[i]))
 		}
 	}
-	return has, waiting, nil
 }
 
-// in lists the runs of all namespaces in a state. They belong to the cache.
-func (p *Placer) in(ctx context.Context, state slots.State) ([]v1alpha1.MotorRun, error) {
+// in lists the runs of all namespaces with a value of IndexSlots. They belong to the cache.
+func (p *Placer) in(ctx context.Context, value string) ([]v1alpha1.MotorRun, error) {
 	var runs v1alpha1.MotorRunList
 	options := []client.ListOption{client.UnsafeDisableDeepCopy}
 	if p.Indexed {
-		options = append(options, client.MatchingFields{IndexSlots: string(state)})
+		options = append(options, client.MatchingFields{IndexSlots: value})
 	}
 	if err := p.List(ctx, &runs, options...); err != nil {
 		return nil, fmt.Errorf("list the runs in slots: %w", err)
@@ -127,21 +211,14 @@ func (p *Placer) in(ctx context.Context, state slots.State) ([]v1alpha1.MotorRun
 	if p.Indexed {
 		return runs.Items, nil
 	}
-	return slices.DeleteFunc(runs.Items, func(run v1alpha1.MotorRun) bool { return slots.Of(&run) != state }), nil
-}
-
-func sum(has map[string]int) (n int) {
-	for _, of := range has {
-		n += of
-	}
-	return n
+	return slices.DeleteFunc(runs.Items, func(run v1alpha1.MotorRun) bool { return !slices.Contains(SlotsOf(&run), value) }), nil
 }
 
 // LeavesSlot selects changes by which another run may get a slot.
 func LeavesSlot() predicate.Predicate {
 	holds := func(o client.Object) bool {
 		run, ok := o.(*v1alpha1.MotorRun)
-		return ok && slots.Of(run) == slots.Has
+		return ok && slices.Contains(SlotsOf(run), hasSlot)
 	}
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -153,22 +230,16 @@ func LeavesSlot() predicate.Predicate {
 
 // NextRuns maps a run that has left its slot to the runs that get the free ones.
 func (p *Placer) NextRuns(ctx context.Context, _ client.Object) []reconcile.Request {
-	total, bounded := replica.Slots(p.Workers.Live())
+	g := &p.State.given
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	total, bounded := p.slots()
 	if !bounded {
 		return nil
 	}
-	g := &p.State.given
-	g.mu.Lock()
-	has, waiting, err := p.inSlots(ctx, time.Time{})
-	g.mu.Unlock()
-	if err != nil {
+	if err := p.share(ctx, total, nil); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "find the runs that get a slot")
 		return nil
 	}
-	var requests []reconcile.Request
-	next := slots.Order(has, waiting)
-	for _, run := range next[:min(len(next), max(0, total-sum(has)))] {
-		requests = append(requests, reconcile.Request{NamespacedName: run.Key})
-	}
-	return requests
+	return g.last.requests
 }

@@ -4,6 +4,7 @@ package placement
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +39,9 @@ type world struct {
 	c      client.WithWatch
 	placer *Placer
 	now    time.Time
-	age    int64
+	// own is the process's clock.
+	own time.Time
+	age int64
 }
 
 func newWorld(t *testing.T, replicas ...int) *world {
@@ -49,7 +52,10 @@ func newWorld(t *testing.T, replicas ...int) *world {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.MotorRun{}).WithIndex(&v1alpha1.MotorRun{}, IndexSlots,
 		func(o client.Object) []string { return SlotsOf(o.(*v1alpha1.MotorRun)) }).Build()
-	return &world{t: t, c: c, now: time.Unix(10_000, 0), placer: &Placer{Client: c, Workers: sized(replicas), State: &State{}, Indexed: true}}
+	w := &world{t: t, c: c, now: time.Unix(10_000, 0), own: time.Unix(50_000, 0), placer: &Placer{Client: c, Workers: sized(replicas), State: &State{}, Indexed: true}}
+	// Each look is a new one.
+	w.placer.Now = func() time.Time { w.own = w.own.Add(sharedFor); return w.own }
+	return w
 }
 
 // run makes a run that is accepted, each one second younger than the one before.
@@ -159,11 +165,12 @@ func TestASlotThatIsNotTakenIsFreeAgain(t *testing.T) {
 	if !w.asks(lost, false) {
 		t.Error("the run that has the slot has to ask for it again, and does not get it")
 	}
-	w.now = w.now.Add(unseenFor)
+	// The API's clock is set.
+	w.now = w.now.Add(-time.Hour)
 	if w.asks(next, true) {
 		t.Error("the slot is given away too early")
 	}
-	if w.now = w.now.Add(time.Second); !w.asks(next, false) {
+	if w.own = w.own.Add(unseenFor); !w.asks(next, false) {
 		t.Errorf("the slot is not free: %s", w.message(next))
 	}
 }
@@ -187,5 +194,124 @@ func TestNoSlotIsNeeded(t *testing.T) {
 	had.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: "pod"}
 	if !w.asks(w.run("a", "first"), true) || !w.asks(had, true) {
 		t.Error("a run that had a sandbox waits")
+	}
+}
+
+// A run has a slot from its sandbox on, and none while no loop has work for it.
+func TestSlotsOf(t *testing.T) {
+	t.Parallel()
+	ask := v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion})
+	set := func(kind string, status metav1.ConditionStatus, reason string) func(*v1alpha1.MotorRun) {
+		return func(run *v1alpha1.MotorRun) {
+			apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason})
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(*v1alpha1.MotorRun)
+		want   string
+	}{
+		"it is carried on":   {func(*v1alpha1.MotorRun) {}, hasSlot},
+		"it has no sandbox":  {func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }, ""},
+		"it is not accepted": {set(v1alpha1.ConditionAccepted, "False", v1alpha1.ReasonQueued), ""},
+		"it asks":            {func(r *v1alpha1.MotorRun) { r.Status.PendingInputs = ask }, ""},
+		"it is answered": {func(r *v1alpha1.MotorRun) {
+			r.Status.PendingInputs, r.Spec.Responses = ask, []v1alpha1.Response{{ID: "q", Answer: "a"}}
+		}, hasSlot},
+		"it is suspended":      {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, ""},
+		"it is cancelled":      {func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }, ""},
+		"it is ending":         {func(r *v1alpha1.MotorRun) { r.Status.Ending = &v1alpha1.RunEnding{} }, ""},
+		"it has ended":         {set(v1alpha1.ConditionFinished, "True", v1alpha1.ReasonCompleted), ""},
+		"it is being deleted":  {func(r *v1alpha1.MotorRun) { r.DeletionTimestamp = new(metav1.Now()) }, ""},
+		"it waits":             {set(v1alpha1.ConditionSandboxReady, "False", v1alpha1.ReasonSlotsTaken), waitsForSlot},
+		"no node has room":     {set(v1alpha1.ConditionSandboxReady, "False", v1alpha1.ReasonUnschedulable), ""},
+		"its sandbox starts":   {set(v1alpha1.ConditionSandboxReady, "False", v1alpha1.ReasonSandboxStarting), hasSlot},
+		"its model is away":    {set(v1alpha1.ConditionModelAvailable, "False", "ModelOutage"), ""},
+		"it waits for a trial": {func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 2} }, ""},
+		"it is set aside":      {func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }, ""},
+	} {
+		run := &v1alpha1.MotorRun{Status: v1alpha1.MotorRunStatus{Sandbox: &v1alpha1.SandboxStatus{}}}
+		set(v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted)(run)
+		tt.change(run)
+		if got := SlotsOf(run); strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// One namespace with many runs leaves slots for the first run of others.
+func TestTheFirstRunOfANamespaceBegins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 8)
+	begun := 0
+	for i := range 8 {
+		if w.asks(w.run("a", fmt.Sprint(i)), true) {
+			begun++
+		}
+	}
+	if begun != 6 {
+		t.Errorf("%d runs of one namespace have slots, of 8", begun)
+	}
+	if b := w.run("b", "first"); !w.asks(b, true) {
+		t.Errorf("b: %s", w.message(b))
+	}
+}
+
+// A slot that was given is free as soon as its run has ended, whether or not anything looked at it in between.
+func TestARunThatEndedAtOnceLeavesItsSlot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	first, next := w.run("a", "first"), w.run("a", "next")
+	if !w.asks(first, false) || w.asks(next, true) {
+		t.Fatal("the only slot was given twice, or not at all")
+	}
+	w.write(first)
+	w.ends(first)
+	if woken := w.placer.NextRuns(t.Context(), first); len(woken) != 1 || woken[0].Name != "next" {
+		t.Errorf("woken: %v", woken)
+	}
+	if !w.asks(next, true) {
+		t.Errorf("next: %s", w.message(next))
+	}
+}
+
+// When the only replica is started again, none is seen for a moment. Runs that wait go on to wait.
+func TestNoReplicaIsSeenForAMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	if !w.asks(w.run("a", "first"), true) {
+		t.Fatal("the only slot is not given")
+	}
+	w.placer.Workers = sized(nil)
+	next := w.run("a", "next")
+	if w.asks(next, true) {
+		t.Error("the slot is given twice")
+	}
+	w.placer.Workers = sized{2}
+	if !w.asks(next, true) {
+		t.Errorf("next: %s", w.message(next))
+	}
+}
+
+// Many runs that wait are put in order once a second together, and each when it comes.
+func TestPositionsAreSharedForASecond(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.placer.Now = func() time.Time { return w.own }
+	looked := func() time.Time { return w.placer.State.given.last.at }
+	w.asks(w.run("a", "has"), true)
+	first, second := w.run("a", "1"), w.run("a", "2")
+	w.asks(first, true)
+	w.own = w.own.Add(sharedFor / 2)
+	if w.asks(second, true); looked() != w.own || !strings.Contains(w.message(second), "number 2.") {
+		t.Errorf("a run that comes is not put in its place: %s", w.message(second))
+	}
+	before := w.own
+	w.own = w.own.Add(sharedFor / 2)
+	if w.asks(first, true); looked() != before || !strings.Contains(w.message(first), "number 1.") {
+		t.Errorf("looked again after half a second: %s", w.message(first))
+	}
+	w.own = w.own.Add(sharedFor / 2)
+	if w.asks(first, true); looked() != w.own {
+		t.Error("not looked again after a second")
 	}
 }

@@ -142,7 +142,7 @@ func (r *Reconciler) policies() *isolation.Policies {
 
 // placer returns the part that assigns runs to the replicas of the manager.
 func (r *Reconciler) placer() *placement.Placer {
-	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed, Indexed: r.indexes}
+	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed, Indexed: r.indexes, Now: r.Now}
 }
 
 // SetupWithManager registers the reconciler.

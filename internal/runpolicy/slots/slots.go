@@ -10,56 +10,24 @@ import (
 	"slices"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-
-	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
-
-// State is how a run stands towards the slots.
-type State string
-
-const (
-	// Has is the state of a run that a replica carries on, or is about to.
-	Has State = "has"
-	// Waits is the state of a run that has no sandbox because all slots are taken.
-	Waits State = "waits"
-	// Apart is the state of all others: they have ended, wait for their namespace, for a person, or are suspended.
-	Apart State = "apart"
-)
-
-// Of returns the state of a run.
-func Of(run *v1alpha1.MotorRun) State {
-	st := &run.Status
-	switch {
-	case !run.DeletionTimestamp.IsZero(), st.Ending != nil, apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished):
-		return Apart
-	case run.Spec.Suspend, run.Spec.Cancel, !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionAccepted):
-		return Apart
-	case runpolicy.LacksSlot(run):
-		return Waits
-	case st.Pending() != nil && !runpolicy.Answered(run, st.Pending()), st.Sandbox == nil:
-		return Apart
-	}
-	return Has
-}
 
 // Run is a run that waits.
 type Run struct {
 	Key     types.NamespacedName
 	UID     types.UID
 	Created time.Time
+	// Priority orders the runs of a namespace, the highest first.
+	Priority int32
 }
 
-// NewRun returns the data of a run that counts here.
-func NewRun(run *v1alpha1.MotorRun) Run {
-	return Run{types.NamespacedName{Namespace: run.Namespace, Name: run.Name}, run.UID, run.CreationTimestamp.Time}
-}
+// Reserve is how many of all slots are for the first run of each namespace: without it one namespace that came first keeps all others out.
+func Reserve(total int) int { return total / 4 }
 
-// Order returns the runs in the order in which they get slots: always the oldest run of the namespace that has the fewest. has counts the slots of each
-// namespace.
-func Order(has map[string]int, waiting []Run) []Run {
+// Share gives out slots: always to the first run of the namespace that has the fewest. It returns the runs that get one, and the others in the order in
+// which they are next. has counts the slots that are taken, by namespace.
+func Share(has map[string]int, waiting []Run, total int) (given, next []Run) {
 	by := map[string]*line{}
 	for _, run := range waiting {
 		l := by[run.Key.Namespace]
@@ -69,30 +37,43 @@ func Order(has map[string]int, waiting []Run) []Run {
 		}
 		l.runs = append(l.runs, run)
 	}
-	var next lines
+	var lines lines
 	for _, l := range by {
-		slices.SortFunc(l.runs, older)
-		next = append(next, l)
+		slices.SortFunc(l.runs, before)
+		lines = append(lines, l)
 	}
-	heap.Init(&next)
-	ordered := make([]Run, 0, len(waiting))
-	for len(next) > 0 {
-		l := next[0]
-		ordered = append(ordered, l.runs[0])
+	heap.Init(&lines)
+	taken := 0
+	for _, n := range has {
+		taken += n
+	}
+	for len(lines) > 0 {
+		l := lines[0]
+		most := total
+		if l.has > 0 {
+			most -= Reserve(total)
+		}
+		if taken < most {
+			given, taken = append(given, l.runs[0]), taken+1
+		} else {
+			next = append(next, l.runs[0])
+		}
 		if l.runs, l.has = l.runs[1:], l.has+1; len(l.runs) == 0 {
-			heap.Pop(&next)
+			heap.Pop(&lines)
 			continue
 		}
-		heap.Fix(&next, 0)
+		heap.Fix(&lines, 0)
 	}
-	return ordered
+	return given, next
 }
+
+func before(a, b Run) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), older(a, b)) }
 
 func older(a, b Run) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
 }
 
-// line has the runs of a namespace that wait, the oldest first.
+// line has the runs of a namespace that wait, the first one first.
 type line struct {
 	has  int
 	runs []Run
@@ -114,11 +95,16 @@ func (l *lines) Pop() any {
 	return last
 }
 
-// Message says what position a run has among those that wait. Positions beyond ten are rounded up to tens: each change of the message is a write.
+// Message says what position a run has among those that wait. Positions beyond ten are rounded up, to 20, 40, 80 and so on: each change of the message is
+// a write.
 func Message(position, total int) string {
 	at := fmt.Sprintf("number %d", position)
 	if position > 10 {
-		at = fmt.Sprintf("among the first %d", (position+9)/10*10)
+		bound := 20
+		for bound < position {
+			bound *= 2
+		}
+		at = fmt.Sprintf("among the first %d", bound)
 	}
 	return fmt.Sprintf("All slots of the replicas, %d, are taken by other runs. Of those that wait, the run is %s. Its time stands still.", total, at)
 }
