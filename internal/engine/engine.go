@@ -275,15 +275,18 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 			return ctrl.Result{}
 		}
 	}
-	looks, size := run.Status.Ending != nil, 0
-	if l := e.loops[key]; l != nil {
-		size = l.held
-	}
-	if !e.held() || e.isFull(run.Namespace, looks) || !looks && e.lacksMemory(run.Namespace, size) {
+	looks, size := run.Status.Ending != nil, e.sizeOf(run)
+	n := e.tally()
+	if !e.held() || e.isFull(n, run.Namespace, looks) {
 		e.enqueue(run)
 		return ctrl.Result{}
 	}
-	if !looks && e.crowds(run.Namespace) {
+	if !looks && (e.lacksMemory(n, run.Namespace, size) || e.standsBack(n, run)) {
+		e.enqueue(run)
+		// A conversation that is measured may leave room, and no end of a loop may come to wake this run.
+		return ctrl.Result{RequeueAfter: time.Second}
+	}
+	if !looks && e.crowds(n, run.Namespace) {
 		e.enqueue(run)
 		// There is a free slot, so no end of a loop may come to wake this run when the others have their share.
 		return ctrl.Result{RequeueAfter: time.Second}

@@ -32,11 +32,11 @@ func sameName(run *v1alpha1.MotorRun, key types.NamespacedName) bool {
 //
 // A quarter of the loops is for the first run of each namespace. Loops last as long as their calls and models take, so without it a namespace that
 // came first, with many runs, would keep the first step of all others waiting.
-func (e *Engine) isFull(namespace string, looks bool) bool {
+func (e *Engine) isFull(n *tally, namespace string, looks bool) bool {
 	if looks {
 		return e.noShort(e.looking)
 	}
-	if e.loopsOf(namespace) > 0 {
+	if n.has[namespace] > 0 {
 		return e.noPlace(e.running + e.reserved())
 	}
 	return e.noPlace(e.running)
@@ -65,23 +65,12 @@ func (e *Engine) count(looks bool, n int) {
 
 // crowds reports whether the namespace has its half of the loops that are not reserved while runs of others wait. The endpoint of one namespace
 // can hang, and must not block the runs of all others.
-func (e *Engine) crowds(namespace string) bool {
-	if e.Config.MaxLoops <= 0 || !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return r.Namespace != namespace }) {
+func (e *Engine) crowds(n *tally, namespace string) bool {
+	if e.Config.MaxLoops <= 0 || len(e.queue) == n.waiting[namespace] {
 		return false
 	}
 	// Rounded up, so that two namespaces that both have their half leave no slot unused.
-	return e.loopsOf(namespace) >= (e.Config.MaxLoops-e.reserved()+1)/2
-}
-
-// loopsOf returns how many loops of a namespace run, last looks not counted.
-func (e *Engine) loopsOf(namespace string) int {
-	has := 0
-	for key, l := range e.loops {
-		if key.Namespace == namespace && l.running && !l.looks {
-			has++
-		}
-	}
-	return has
+	return n.has[namespace] >= (e.Config.MaxLoops-e.reserved()+1)/2
 }
 
 // Slots are how many slots of this replica are in use.

@@ -43,8 +43,10 @@ type worker struct {
 	closing bool
 	// since is when the goroutine began.
 	since time.Time
-	// held is how many bytes the texts of its conversation had when it was last measured.
+	// held is how many bytes the texts of its conversation had when it was last measured, or about as many as a journal of its length has.
 	held int
+	// gives is true from when the loop was told to give its slot back, until its run has another one.
+	gives bool
 	// memory is the state that the earlier starts of the loop left.
 	memory attempt.Memory
 	// retryAt is when to try again after a failure.
@@ -199,7 +201,7 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 			defer e.mu.Unlock()
 			return live.Status.Execution.Worker == e.Config.Worker && l.carries(taskOf(live))
 		},
-		GivesBack: func(held int) bool { return e.givesBack(l, run.Namespace, held) },
+		GivesBack: func(held int, began bool) bool { return e.givesBack(l, run.Namespace, held, began) },
 		Closing: func() {
 			e.mu.Lock()
 			defer e.mu.Unlock()

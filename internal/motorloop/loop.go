@@ -50,9 +50,9 @@ type Loop struct {
 	Ready func(context.Context) error
 	// Skills checks the skills that the attempt wrote before it may end well. If it is nil, they are not checked.
 	Skills SkillChecker
-	// GivesBack reports whether the loop must end so that another run gets its slot. It is asked before each request of a step but the first of Run,
-	// so each Run makes progress; held is how many bytes the texts of the turns have. Nil means never.
-	GivesBack func(held int) bool
+	// GivesBack reports whether the loop must end so that another run gets its slot. It is asked before each request of a step, with how many bytes the
+	// texts of the turns have. began is true before the first request of Run, where the answer must be no: each Run makes progress. Nil means never.
+	GivesBack func(held int, began bool) bool
 	// HintModel is asked once, with a short timeout, for a hint when the turns show that the attempt failed, unless it is the
 	// model that failed. If it is nil, no hint is requested.
 	HintModel chat.Model
@@ -122,7 +122,7 @@ type run struct {
 	credentials CredentialStore
 	// skills and givesBack may be nil.
 	skills    SkillChecker
-	givesBack func(held int) bool
+	givesBack func(held int, began bool) bool
 	// held is the size of the first sized turns.
 	held, sized int
 	// servers is Loop.MCP; met is true if cfg and catalog have its servers.
@@ -193,7 +193,7 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 			}
 			return r.conclude(ctx, out)
 		}
-		if r.mustGiveBack(appended) {
+		if r.mustGiveBack(!appended) {
 			return outcome.Outcome{}, ErrGivenBack
 		}
 		t, err := r.next(ctx)
@@ -215,15 +215,14 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 }
 
 // mustGiveBack reports whether the loop ends between two turns. All turns are settled, so each of them is measured once.
-func (r *run) mustGiveBack(appended bool) bool {
+func (r *run) mustGiveBack(began bool) bool {
 	if r.givesBack == nil {
 		return false
 	}
 	for ; r.sized < len(r.turns); r.sized++ {
 		r.held += r.turns[r.sized].Size()
 	}
-	// A loop that only began would give its slot back for nothing: the next one reads the whole journal again.
-	return r.givesBack(r.held) && appended
+	return r.givesBack(r.held, began)
 }
 
 // next makes the turn that follows: the model's next step, or the checks or a summary if they are due.

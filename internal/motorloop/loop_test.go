@@ -61,7 +61,7 @@ func TestALoopThatGivesItsSlotBackLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, config.Config{}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
 	var sizes []int
-	w.loop.GivesBack = func(held int) bool { sizes = append(sizes, held); return true }
+	w.loop.GivesBack = func(held int, began bool) bool { sizes = append(sizes, held); return !began }
 	for range 2 {
 		if _, err := w.run(t.Context(), nil); !errors.Is(err, ErrGivenBack) {
 			t.Fatalf("the loop ended with %v", err)

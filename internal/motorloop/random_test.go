@@ -187,7 +187,7 @@ func (p *play) claim() *world {
 		Policy:      &fakePolicy{journal: w.journal, fakePerson: w.person},
 		Credentials: &fakeStore{fault: noFault, saved: p.saved, ready: func() bool { return w.sandbox.ready }},
 		Ready:       func(context.Context) error { w.sandbox.ready = true; return nil },
-		GivesBack:   func(int) bool { return p.rng.IntN(10) == 0 },
+		GivesBack:   func(_ int, began bool) bool { return p.rng.IntN(10) == 0 && !began },
 	}
 	return &w
 }

@@ -77,8 +77,8 @@ type Attempt struct {
 	Memory *Memory
 	// Carries reports whether the loop's task still matches the run in its current state.
 	Carries func(*v1alpha1.MotorRun) bool
-	// GivesBack reports whether the loop must end between two turns, and is told how many bytes it has in memory.
-	GivesBack func(held int) bool
+	// GivesBack reports whether the loop must end between two turns, and is told how many bytes it has in memory; see motorloop.Loop.
+	GivesBack func(held int, began bool) bool
 	// Closing is called when the attempt has ended and its files are being collected.
 	Closing func()
 	// awaySeconds is how long to wait for the model at most.

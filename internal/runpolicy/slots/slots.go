@@ -25,8 +25,8 @@ type Run struct {
 // Reserve is how many of all slots are for the first run of each namespace: without it one namespace that came first keeps all others out.
 func Reserve(total int) int { return total / 4 }
 
-// Share gives out slots: always to the first run of the namespace that has the fewest. It returns the runs that get one, and the others in the order in
-// which they are next. has counts the slots that are taken, by namespace.
+// Share returns the runs that get a slot, always the first one of the namespace that has the fewest, and the others in the order in which they are next.
+// has counts the slots that are taken, by namespace.
 func Share(has map[string]int, waiting []Run, total int) (given, next []Run) {
 	by := map[string]*line{}
 	for _, run := range waiting {
