@@ -62,6 +62,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	}
 	models := cortex.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
 	answers := &recent.Answers{Live: mgr.GetAPIReader(), Reviews: mgr.GetClient(), Now: time.Now}
+	if err := mgr.Add(answers); err != nil {
+		return fmt.Errorf("set up what runs read together: %w", err)
+	}
 	reconciler := &runs.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),

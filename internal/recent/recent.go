@@ -13,15 +13,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
-
-const (
-	// keptFor is how long an answer is kept, and so the greatest age that makes sense.
-	keptFor = time.Minute
-	// maxAnswers bounds the memory. More answers are not kept, and each run asks for itself.
-	maxAnswers = 4096
 )
 
 // Creator creates an object.
@@ -29,7 +21,7 @@ type Creator interface {
 	Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error
 }
 
-// Answers has the recent answers about Secrets, Services and rights.
+// Answers has the recent answers about Secrets, Services and rights. It must be started, or it forgets nothing but answers that are replaced.
 type Answers struct {
 	// Live reads past the cache.
 	Live client.Reader
@@ -38,17 +30,11 @@ type Answers struct {
 	// Now is the process's clock.
 	Now func() time.Time
 
-	mu    sync.Mutex
-	byKey map[string]*answer
-	swept time.Time
-}
-
-// answer is what the API server said last to one question. mu is held while the question is asked: all others wait for the same answer.
-type answer struct {
-	mu  sync.Mutex
-	at  time.Time
-	is  client.Object
-	err error
+	mu sync.Mutex
+	// begun counts the requests so far, and open are those under way.
+	begun uint64
+	open  map[question]*request
+	kept  kept
 }
 
 // Within returns a reader whose Secrets and Services are as old as that at most. Everything else is read past it.
@@ -56,6 +42,25 @@ func (a *Answers) Within(age time.Duration) client.Reader { return reader{a.Live
 
 // Asking returns a Creator whose reviews are as old as that at most. Everything else is created.
 func (a *Answers) Asking(age time.Duration) Creator { return reviewer{a, age} }
+
+// NeedLeaderElection is false: all replicas of the manager read Secrets.
+func (a *Answers) NeedLeaderElection() bool { return false }
+
+// Start forgets answers when they are of no use any more, until the manager ends: values of Secrets must not stay in memory because no run asks again.
+func (a *Answers) Start(ctx context.Context) error {
+	tick := time.NewTicker(keptFor / 2)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			a.mu.Lock()
+			a.kept.forgetBefore(a.Now().Add(-keptFor))
+			a.mu.Unlock()
+		}
+	}
+}
 
 type reader struct {
 	client.Reader
@@ -68,7 +73,7 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	get := func(o client.Object) error { return r.Reader.Get(ctx, key, o, opts...) }
 	switch into := o.(type) {
 	case *corev1.Secret:
-		is, err := r.answers.to("secret/"+key.String(), r.age, func() (client.Object, error) {
+		is, err := r.answers.to(ctx, question{"secret", key.Namespace, key.Name}, r.age, func() (client.Object, error) {
 			fresh := &corev1.Secret{}
 			return fresh, get(fresh)
 		})
@@ -77,7 +82,7 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 		}
 		return err
 	case *corev1.Service:
-		is, err := r.answers.to("service/"+key.String(), r.age, func() (client.Object, error) {
+		is, err := r.answers.to(ctx, question{"service", key.Namespace, key.Name}, r.age, func() (client.Object, error) {
 			fresh := &corev1.Service{}
 			return fresh, get(fresh)
 		})
@@ -100,11 +105,11 @@ func (r reviewer) Create(ctx context.Context, o client.Object, opts ...client.Cr
 	if !ok {
 		return r.answers.Reviews.Create(ctx, o, opts...)
 	}
-	question, err := json.Marshal(into.Spec)
+	spec, err := json.Marshal(into.Spec)
 	if err != nil {
 		return fmt.Errorf("encode a review of rights: %w", err)
 	}
-	is, err := r.answers.to("review/"+into.Namespace+"/"+string(question), r.age, func() (client.Object, error) {
+	is, err := r.answers.to(ctx, question{"review", into.Namespace, string(spec)}, r.age, func() (client.Object, error) {
 		fresh := into.DeepCopy()
 		return fresh, r.answers.Reviews.Create(ctx, fresh, opts...)
 	})
@@ -114,61 +119,77 @@ func (r reviewer) Create(ctx context.Context, o client.Object, opts ...client.Cr
 	return err
 }
 
-// to returns the answer to a question, and asks unless it is young enough. Errors are not shared, but that there is no such object.
-func (a *Answers) to(question string, age time.Duration, ask func() (client.Object, error)) (client.Object, error) {
-	k := a.of(question)
-	if k == nil {
-		return ask()
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if now := a.Now(); !k.at.IsZero() && now.Sub(k.at) < age {
-		return k.is, k.err
-	}
-	// The age counts from before the question: what changed since then may not be in the answer.
-	asked := a.Now()
-	is, err := ask()
-	if err != nil && !apierrors.IsNotFound(err) {
-		k.at, k.is, k.err = time.Time{}, nil, nil
-		return nil, err
-	}
-	k.at, k.is, k.err = asked, is, err
-	return is, err
+// request is one request to the API server, and what it said.
+type request struct {
+	// number is the place of this request among all of the process, and at is when it began: what changed since then may not be in the answer.
+	number uint64
+	at     time.Time
+	// done is closed when it has ended. What follows does not change then.
+	done chan struct{}
+	is   client.Object
+	err  error
+	// own is true if it ended for a reason that concerns its caller alone.
+	own bool
 }
 
-// of returns the place of an answer, nil if there is none left.
-func (a *Answers) of(question string) *answer {
+// to returns the answer to a question, and asks unless there is one that is young enough: one that is kept, or one to a request that began after
+// this caller came. A request under way is waited for, also if its answer will be too old: then callers that came meanwhile make one more request together.
+// Its error is the error of all who waited, so that they do not wait for one timeout after another.
+func (a *Answers) to(ctx context.Context, q question, age time.Duration, ask func() (client.Object, error)) (client.Object, error) {
+	a.mu.Lock()
+	before, oldest := a.begun, a.Now().Add(-min(age, keptFor))
+	suits := func(r *request) bool { return r.number > before || r.at.After(oldest) }
+	for {
+		if r := a.kept.answers[q]; r != nil && suits(r) {
+			a.mu.Unlock()
+			return r.is, r.err
+		}
+		r := a.open[q]
+		if r == nil {
+			break
+		}
+		a.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the same question of another run: %w", context.Cause(ctx))
+		case <-r.done:
+		}
+		if !r.own && (suits(r) || !isAnswer(r.err)) {
+			return r.is, r.err
+		}
+		a.mu.Lock()
+	}
+	r := a.begin(q)
+	a.mu.Unlock()
+	defer a.end(q, r)
+	is, err := ask()
+	if err == nil {
+		r.is = is
+	}
+	// A panic sets nothing. A request that failed because its caller was cancelled says nothing to others.
+	r.err, r.own = err, err != nil && ctx.Err() != nil
+	return r.is, err
+}
+
+// begin notes a request. The caller holds mu.
+func (a *Answers) begin(q question) *request {
+	a.begun++
+	r := &request{number: a.begun, at: a.Now(), done: make(chan struct{}), own: true}
+	if a.open == nil {
+		a.open = map[question]*request{}
+	}
+	a.open[q] = r
+	return r
+}
+
+// end notes that a request has ended, and keeps its answer.
+func (a *Answers) end(q question, r *request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.Now()
-	if now.Sub(a.swept) >= keptFor {
-		a.sweep(now)
+	delete(a.open, q)
+	a.kept.forget(q)
+	if !r.own && isAnswer(r.err) {
+		a.kept.keep(q, r)
 	}
-	if k := a.byKey[question]; k != nil {
-		return k
-	}
-	if len(a.byKey) >= maxAnswers {
-		return nil
-	}
-	if a.byKey == nil {
-		a.byKey = map[string]*answer{}
-	}
-	k := &answer{}
-	a.byKey[question] = k
-	return k
-}
-
-// sweep forgets old answers: values of Secrets must not stay in memory for longer than they are of use. The caller holds mu.
-func (a *Answers) sweep(now time.Time) {
-	a.swept = now
-	for question, k := range a.byKey {
-		// One that is being asked stays.
-		if !k.mu.TryLock() {
-			continue
-		}
-		if now.Sub(k.at) >= keptFor {
-			delete(a.byKey, question)
-		}
-		k.mu.Unlock()
-	}
+	close(r.done)
 }

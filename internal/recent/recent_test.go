@@ -5,10 +5,10 @@ package recent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -26,10 +26,12 @@ type server struct {
 	t             *testing.T
 	c             client.WithWatch
 	gets, reviews atomic.Int32
-	down          atomic.Bool
-	allowed       atomic.Bool
-	now           time.Time
-	answers       *Answers
+	// takes is how long a read takes, unless its caller gives up.
+	takes   time.Duration
+	down    atomic.Bool
+	allowed atomic.Bool
+	now     time.Time
+	answers *Answers
 }
 
 func newServer(t *testing.T) *server {
@@ -38,6 +40,11 @@ func newServer(t *testing.T) *server {
 	s.c = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			s.gets.Add(1)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(s.takes):
+			}
 			if s.down.Load() {
 				return errors.New("connection refused")
 			}
@@ -112,7 +119,7 @@ func TestAnswersAreSharedForAsLongAsTheirAgeIsAccepted(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsNotShared(t *testing.T) {
+func TestAnErrorIsNotKept(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.put("first")
@@ -172,26 +179,105 @@ func TestOneQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-func TestTheMemoryIsBounded(t *testing.T) {
+// read reads the Secret in the background, and returns where the error is sent.
+func (s *server) read(ctx context.Context, age time.Duration) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		var secret corev1.Secret
+		ended <- s.answers.Within(age).Get(ctx, types.NamespacedName{Namespace: "ns", Name: "keys"}, &secret)
+	}()
+	return ended
+}
+
+// Runs that accept no old answer wait for one request that is under way, and then for one that they make together.
+func TestRunsThatAcceptNoOldAnswerAskTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.put("first")
+		s.takes = 100 * time.Millisecond
+		began := time.Now()
+		first := s.read(t.Context(), 0)
+		synctest.Wait()
+		var others []<-chan error
+		for range 20 {
+			others = append(others, s.read(t.Context(), 0))
+		}
+		for _, ended := range append(others, first) {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		// One answer may be older than the change that they know of.
+		if took := time.Since(began); took > 2*s.takes || s.gets.Load() != 2 {
+			t.Errorf("%d requests in %s", s.gets.Load(), took)
+		}
+	})
+}
+
+func TestTheErrorOfARequestIsThatOfAllWhoWaitForIt(t *testing.T) {
+	t.Parallel()
+	for _, age := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t)
+			s.takes = time.Minute
+			s.down.Store(true)
+			began := time.Now()
+			var all []<-chan error
+			for range 20 {
+				all = append(all, s.read(t.Context(), age))
+			}
+			for _, ended := range all {
+				if err := <-ended; err == nil {
+					t.Error("no error")
+				}
+			}
+			if took := time.Since(began); took > s.takes || s.gets.Load() != 1 {
+				t.Errorf("age %s: %d requests in %s", age, s.gets.Load(), took)
+			}
+		})
+	}
+}
+
+// A run that ends meanwhile must not wait for the request of another, and its own must not fail those of others.
+func TestACallerThatIsCancelledReturnsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.put("first")
+		s.takes = time.Minute
+		asking, stopAsking := context.WithCancel(t.Context())
+		waiting, stopWaiting := context.WithCancel(t.Context())
+		asks := s.read(asking, time.Minute)
+		synctest.Wait()
+		waits, other := s.read(waiting, time.Minute), s.read(t.Context(), time.Minute)
+		synctest.Wait()
+		began := time.Now()
+		stopWaiting()
+		if err := <-waits; !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		stopAsking()
+		if err := <-asks; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if err := <-other; err != nil || s.gets.Load() != 2 {
+			t.Errorf("%v after %d requests", err, s.gets.Load())
+		}
+	})
+}
+
+// Those who wait for it would wait for ever.
+func TestARequestThatPanicsHasEnded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	get := func(i int) {
-		t.Helper()
-		var service corev1.Service
-		err := s.answers.Within(time.Minute).Get(t.Context(), types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)}, &service)
-		if !apierrors.IsNotFound(err) {
-			t.Fatalf("got %v", err)
-		}
-	}
-	for i := range maxAnswers + 10 {
-		get(i)
-	}
-	if got := len(s.answers.byKey); got != maxAnswers {
-		t.Errorf("%d answers are kept", got)
-	}
-	s.now = s.now.Add(keptFor)
-	get(0)
-	if got := len(s.answers.byKey); got != 1 {
-		t.Errorf("%d answers are kept after a minute", got)
+	s.put("first")
+	q := question{"secret", "ns", "keys"}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = s.answers.to(t.Context(), q, 0, func() (client.Object, error) { panic("a fault") })
+	}()
+	if got := s.value(time.Minute); got != "first" || len(s.answers.open) > 0 {
+		t.Errorf("%q with %d requests under way", got, len(s.answers.open))
 	}
 }
