@@ -127,7 +127,7 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 			return closing, err
 		}
 	}
-	way, err := box.OpenWayOut(ctx, env, k.Host.Box)
+	way, err := box.ReadWayOut(ctx, env, k.Host.Box)
 	if err != nil {
 		return closing, err
 	}

@@ -47,8 +47,18 @@ func (w *WayOut) granted() *grant.Grant {
 }
 
 // OpenWayOut reads the grant of the run's sandbox, and registers its secret values before anything of the sandbox or of a
-// model is read.
+// model is read. A grant that has ended counts as missing until the leader has written it again: it ends while a run rests, so its values may be
+// those of Secrets that were changed or deleted since, or of a right that was taken away.
 func OpenWayOut(ctx context.Context, env *runenv.Env, config Config) (*WayOut, error) {
+	way, err := ReadWayOut(ctx, env, config)
+	if err != nil || way == nil || env.APINow().Before(way.granted().ExpiresAt) {
+		return way, err
+	}
+	return nil, WayOutMissing(env, "its grant has ended, and the leader of the managers has not written it again yet")
+}
+
+// ReadWayOut is OpenWayOut for a sandbox that gets nothing to do any more. The values of a grant that has ended must be hidden in its files, too.
+func ReadWayOut(ctx context.Context, env *runenv.Env, config Config) (*WayOut, error) {
 	if env.Run.Status.Egress == nil {
 		return nil, nil
 	}
