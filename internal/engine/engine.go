@@ -173,13 +173,13 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 			e.stop(req.NamespacedName)
 			e.forgetHalt(req.NamespacedName)
 		}
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return after(0), client.IgnoreNotFound(err)
 	}
 	// From here on the run includes its skill's policy: every loop is started with this run.
 	run = reach.Effective(run)
 	if e.mustHalt(run) {
 		if again, waits := e.halt(run); waits { //nolint:contextcheck // as below
-			return ctrl.Result{RequeueAfter: again}, nil
+			return after(again), nil
 		}
 	}
 	if !e.shouldRun(run) {
@@ -188,12 +188,18 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		} else {
 			e.stop(req.NamespacedName)
 		}
-		return ctrl.Result{RequeueAfter: sooner(e.expiry(run), e.still(run))}, nil //nolint:contextcheck // as below
+		return after(sooner(e.expiry(run), e.still(run))), nil //nolint:contextcheck // as below
 	}
 	if !e.goesOn(req.NamespacedName) {
 		return ctrl.Result{}, nil // It is looked at again when that has ended.
 	}
 	return e.ensure(run), nil //nolint:contextcheck // a loop outlives the pass that starts it; Start ends it
+}
+
+// after requests another pass after a pause, or, if that is 0, only if the pass has failed. A run that was there when the replica began has a low priority
+// in its first pass, and would retain it: the timers of quiet runs would wait behind the events of all others.
+func after(pause time.Duration) ctrl.Result {
+	return ctrl.Result{RequeueAfter: pause, Priority: new(0)}
 }
 
 // sooner is the shorter one of two waits, of which 0 is none.
@@ -263,7 +269,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 		if !l.running && l.task == taskOf(run) {
 			if wait, idle := l.idle(run, e.Now(), e.until); idle {
 				e.dequeue(key)
-				return ctrl.Result{RequeueAfter: wait}
+				return after(wait)
 			}
 			before = l.memory
 		}
@@ -289,7 +295,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	if !looks && e.crowds(n, run.Namespace) {
 		e.enqueue(run)
 		// There is a free slot, so no end of a loop may come to wake this run when the others have their share.
-		return ctrl.Result{RequeueAfter: time.Second}
+		return after(time.Second)
 	}
 	e.dequeue(key)
 	e.count(looks, 1)

@@ -15,10 +15,13 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 )
 
 // stubReader decides the result of every list, which is the first request of a loop.
@@ -67,6 +70,34 @@ func ready() *v1alpha1.MotorRun {
 	apimeta.SetStatusCondition(&run.Status.Conditions,
 		metav1.Condition{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: "SandboxReady"})
 	return run
+}
+
+// Runs that are there when a replica begins have a low priority in their first pass. On a busy replica their timers would wait for all others.
+func TestTimersHaveThePriorityOfAllOthers(t *testing.T) {
+	t.Parallel()
+	asks := ready()
+	asks.Status.PendingInputs = v1alpha1.PendingList(&v1alpha1.PendingInput{
+		ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour)),
+	})
+	for name, tt := range map[string]struct {
+		run    *v1alpha1.MotorRun
+		worker *worker
+	}{
+		"waits for an approval":    {asks, nil},
+		"waits for its next start": {ready(), &worker{task: taskOf(ready()), retryAt: time.Now().Add(time.Hour)}},
+	} {
+		e := testEngine(t, 0, io.Discard, nil)
+		e.Config.Worker = "w"
+		e.Client = fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(tt.run).Build()
+		if tt.worker != nil {
+			tt.worker.cancel = func() {}
+			e.loops[client.ObjectKeyFromObject(tt.run)] = tt.worker
+		}
+		res, err := e.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(tt.run)})
+		if err != nil || res.RequeueAfter <= 0 || res.Priority == nil || *res.Priority != 0 {
+			t.Errorf("%s: %+v, %v", name, res, err)
+		}
+	}
 }
 
 // A run that is resumed waits until its status has the time of that: the time of the suspension is not time without the model.

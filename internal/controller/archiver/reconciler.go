@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	run := &v1alpha1.MotorRun{}
 	if err := r.Get(ctx, req.NamespacedName, run); err != nil || !archivable(run) {
 		r.failing.Delete(req.NamespacedName)
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return pass.Retry(), client.IgnoreNotFound(err)
 	}
 	if wait := run.Status.CompletionTime.Add(Delay).Sub(r.Now()); wait > 0 {
 		return pass.Again(wait), nil
@@ -119,7 +119,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return pass.Again(pass.ConflictPause), nil
 	}
 	r.tell(run, err)
-	return ctrl.Result{}, err
+	return pass.Retry(), err
 }
 
 // archive stores the run's steps, notes where, and deletes them.

@@ -101,7 +101,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1alpha1.MotorCortex{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return pass.Retry(), client.IgnoreNotFound(err)
 	}
 	if !c.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := c.DeepCopy()
 	found, err := r.check(ctx, c)
 	if err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	report(&c.Status, c.Generation, found)
 	text.ShowAll(&c.Status)
@@ -120,14 +120,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return pass.Again(pass.ConflictPause), nil
 		}
 		if err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err)
+			return pass.Retry(), client.IgnoreNotFound(err)
 		}
 		r.tell(before, c)
 	}
 	if apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.CortexReady) {
-		return ctrl.Result{RequeueAfter: readyPause}, nil
+		return pass.Again(readyPause), nil
 	}
-	return ctrl.Result{RequeueAfter: missingPause}, nil
+	return pass.Again(missingPause), nil
 }
 
 // tell records an Event when the MotorCortex became ready or ceased to be, and when storage becomes low.

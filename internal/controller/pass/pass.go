@@ -54,6 +54,9 @@ func Again(pause time.Duration) ctrl.Result {
 	return ctrl.Result{RequeueAfter: pause, Priority: new(0)}
 }
 
+// Retry is the result of a pass with an error, if it has one: the queue retries it, with the priority of Again.
+func Retry() ctrl.Result { return ctrl.Result{Priority: new(0)} }
+
 // SetCondition sets a condition of an object of that generation. A message must not change while nothing else does: each change
 // is a write.
 func (p *Pass) SetCondition(

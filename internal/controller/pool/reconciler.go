@@ -152,7 +152,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	pool := &v1alpha1.SandboxPool{}
 	err := r.Get(ctx, req.NamespacedName, pool)
 	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	if apierrors.IsNotFound(err) || !pool.DeletionTimestamp.IsZero() {
 		// Its Pods are deleted with it.
@@ -161,14 +161,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	s := &look{Pass: pass.Pass{Now: r.Now()}, before: pool.DeepCopy(), pool: pool}
 	if err := r.keep(ctx, s); err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	err = r.writeStatus(ctx, s)
 	if apierrors.IsConflict(err) {
 		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	return s.Result(), nil
 }

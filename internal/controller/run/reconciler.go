@@ -195,12 +195,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.MotorRun{}
 	if err := r.Get(ctx, req.NamespacedName, run); apierrors.IsNotFound(err) {
-		return ctrl.Result{}, r.closeGone(ctx, req.NamespacedName)
+		return pass.Retry(), r.closeGone(ctx, req.NamespacedName)
 	} else if err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	if !run.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.abandon(ctx, run)
+		return pass.Retry(), r.abandon(ctx, run)
 	}
 	s := pass.NewRun(reach.Effective(run), r.apiNow())
 	defer r.turns().Settle(s.Run)
@@ -223,7 +223,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	return s.Result(), nil
 }

@@ -150,7 +150,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req request) (ctrl.Result, e
 	}
 	at, ok, err := r.since(ctx, req.subject, at)
 	if err != nil || !ok {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	for _, l := range lanes {
 		l.touch(req.subject, at)
@@ -178,7 +178,7 @@ func (r *Reconciler) since(ctx context.Context, s subject, now time.Time) (time.
 func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctrl.Result, error) {
 	c := &v1alpha1.MotorCortex{}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.CortexName}, c); client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	// One that does not exist has no spec.
 	var sinks []v1alpha1.SignalSink
@@ -189,7 +189,7 @@ func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctr
 	if len(begun) > 0 {
 		if err := r.touchAll(ctx, namespace, begun); err != nil {
 			r.forget(begun)
-			return ctrl.Result{}, err
+			return pass.Retry(), err
 		}
 	}
 	for _, l := range begun {
@@ -197,19 +197,19 @@ func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctr
 		case r.begun <- l:
 		case <-ctx.Done():
 			r.forget(begun)
-			return ctrl.Result{}, ctx.Err()
+			return pass.Retry(), ctx.Err()
 		}
 	}
 	if len(sinks) == 0 && len(c.Status.Sinks) == 0 {
 		return ctrl.Result{}, nil
 	}
 	if err := r.writeStatus(ctx, c, sinks); err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	if len(sinks) == 0 {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{RequeueAfter: statusPause}, nil
+	return pass.Again(statusPause), nil
 }
 
 // touchAll has new lanes look at everything in their namespace that may be untold.

@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	s := newScope(sk, r.memories.of(sk), r.Now())
 	err = r.converge(ctx, s)
@@ -110,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return pass.Retry(), err
 	}
 	return s.Result(), nil
 }
