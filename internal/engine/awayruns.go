@@ -22,9 +22,15 @@ func (e *Engine) awayRuns(_ context.Context, o client.Object) []reconcile.Reques
 		// A loop that runs may have asked the former model, and be about to wait for it.
 		l.changed = true
 		if !l.running && l.away {
-			l.retryAt = time.Time{}
+			l.retryAnew()
 			list = append(list, reconcile.Request{NamespacedName: key})
 		}
 	}
 	return list
+}
+
+// retryAnew has the loop started at once, and look for its model itself. By what other runs read some seconds ago it could find the former key, and wait on
+// for the endpoint that refused that.
+func (l *worker) retryAnew() {
+	l.retryAt, l.memory.Outage = time.Time{}, nil
 }

@@ -168,7 +168,7 @@ func (e *Engine) note(l *worker, waitingFor *attempt.Waiting, err error, log *sl
 	case away:
 		l.retryAt = e.Now().Add(o.RetryAfter)
 		if l.changed {
-			l.retryAt = time.Time{}
+			l.retryAnew()
 		}
 		log.Info("the run waits for its model", "reason", o.Reason, "after", o.RetryAfter)
 	case err == nil:

@@ -22,13 +22,13 @@ type Memory struct {
 	unrecorded []unrecordedAnswer
 	// malformed is the last request with a malformed answer.
 	malformed stubborn
-	// outage is the outage in which the last start of the loop ended, nil if it ended otherwise.
-	outage *runpolicy.Outage
+	// Outage is the outage in which the last start of the loop ended, nil if it ended otherwise, or if the model must be looked up anew.
+	Outage *runpolicy.Outage
 }
 
 // gotFurther forgets what ended the loop before: its next end has another cause.
 func (m *Memory) gotFurther() {
-	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, outage: m.outage}
+	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, Outage: m.Outage}
 }
 
 // Note adds how a start of the loop ended.

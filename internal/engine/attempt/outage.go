@@ -83,7 +83,7 @@ func (a *Attempt) awayUntil(ctx context.Context, o *chat.Outage) error {
 				said.Message, outage.DeadlineSeconds),
 		}
 	}
-	a.Memory.outage = outage
+	a.Memory.Outage = outage
 	said.RetryAfter = untilNextTry(&said, now.Sub(outage.Since), left)
 	return &said
 }
@@ -101,8 +101,8 @@ func untilNextTry(o *chat.Outage, lasted, left time.Duration) time.Duration {
 // stillAway returns the outage in which the last start of the loop ended, if the loops that share the endpoint know that it goes on for the same reason. It
 // makes no request for this run: however many runs wait for an endpoint, one of them tries. It returns nil if there is anything to do or to record.
 func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
-	last := a.Memory.outage
-	a.Memory.outage = nil
+	last := a.Memory.Outage
+	a.Memory.Outage = nil
 	if last == nil || a.Host.AwayModels.Cortex == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	if left <= 0 {
 		return nil
 	}
-	a.Memory.outage = last
+	a.Memory.Outage = last
 	// What is recorded has no secret value in it.
 	said := chat.Outage{Reason: o.Reason, Message: last.Message, MustAct: o.MustAct}
 	said.RetryAfter = untilNextTry(o, now.Sub(last.Since), left)

@@ -104,14 +104,14 @@ func TestARunThatWaitsForItsModelMakesNoRequest(t *testing.T) {
 		run := enginetest.ReadyRun()
 		c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).Build()
 		a := &Attempt{
-			Env: enginetest.Env(t, c, run, func() time.Time { return time.Unix(1000, 0) }), Memory: &Memory{outage: tt.last},
+			Env: enginetest.Env(t, c, run, func() time.Time { return time.Unix(1000, 0) }), Memory: &Memory{Outage: tt.last},
 			Host: &Host{
 				AwayModels: cortex.Resolver{Cortex: c, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m"}},
 				NewModel:   func(cortex.Endpoint) (chat.Model, error) { return stillModel{outage: tt.model}, nil },
 			},
 		}
 		o := a.stillAway(t.Context())
-		if (o != nil) != (tt.waits > 0) || (a.Memory.outage != nil) != (tt.waits > 0) {
+		if (o != nil) != (tt.waits > 0) || (a.Memory.Outage != nil) != (tt.waits > 0) {
 			t.Errorf("%s: %v", name, o)
 			continue
 		}
@@ -124,16 +124,16 @@ func TestARunThatWaitsForItsModelMakesNoRequest(t *testing.T) {
 		// Without clients, a journal that is read panics.
 		a.Env.Client, a.Env.Live = nil, nil
 		_, err := a.Run(t.Context())
-		if got, ok := errors.AsType[*chat.Outage](err); !ok || got.Reason != reason || a.Memory.outage == nil {
+		if got, ok := errors.AsType[*chat.Outage](err); !ok || got.Reason != reason || a.Memory.Outage == nil {
 			t.Errorf("%s: the loop ended with %v", name, err)
 		}
 		a.Memory.Note(err)
-		if a.Memory.outage == nil {
+		if a.Memory.Outage == nil {
 			t.Errorf("%s: the next start does not know of the outage", name)
 		}
 	}
 	// Without a resolver of its own, each run looks for itself.
-	a := &Attempt{Memory: &Memory{outage: recorded(0)}, Host: &Host{}}
+	a := &Attempt{Memory: &Memory{Outage: recorded(0)}, Host: &Host{}}
 	if o := a.stillAway(t.Context()); o != nil {
 		t.Errorf("got %v", o)
 	}
