@@ -11,8 +11,8 @@ import (
 const (
 	// keptFor is how long an answer is of use, and so the greatest age that makes sense. It is forgotten half of that later at most.
 	keptFor = time.Minute
-	// maxBytes bounds the memory of all answers, and maxOfNamespace that of one namespace: whoever can write there must not take the room of all
-	// others. Answers for which there is no room are not kept, and each run asks for itself.
+	// maxBytes bounds the memory of all answers, and maxOfNamespace that of one namespace: a user who can write there must not take the room of
+	// all others. Answers for which there is no room are not kept, and each run asks for itself.
 	maxBytes       = 8 << 20
 	maxOfNamespace = 2 << 20
 	// maxAnswer is the most that is kept of one answer. Keys and tokens are much smaller; a larger Secret has other things, which nothing reads often.

@@ -133,8 +133,8 @@ type request struct {
 }
 
 // to returns the answer to a question, and asks unless there is one that is young enough: one that is kept, or one to a request that began after
-// this caller came. A request under way is waited for, also if its answer will be too old: then callers that came meanwhile make one more request together.
-// Its error is the error of all who waited, so that they do not wait for one timeout after another.
+// this caller came. It waits for a request under way, also if the answer will be too old: then all callers that came meanwhile make one more request
+// together. An error is that of all callers that waited, so that they do not wait for one timeout after another.
 func (a *Answers) to(ctx context.Context, q question, age time.Duration, ask func() (client.Object, error)) (client.Object, error) {
 	a.mu.Lock()
 	before, oldest := a.begun, a.Now().Add(-min(age, keptFor))
