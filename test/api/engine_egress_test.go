@@ -83,6 +83,33 @@ func TestEngineWaitsForTheGrantOfThisAttempt(t *testing.T) {
 	}
 }
 
+// Nothing but the engine looks at the end of a grant without domains. What it exposes must be what the Secret has when the run goes on.
+func TestEngineWaitsForAGrantThatHasEnded(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("", call("bash", `{"command":"printenv DB_PASSWORD > got"}`)), says("done")}},
+		func(run *v1alpha1.MotorRun) {
+			run.Spec.Credentials = []v1alpha1.Credential{{Name: "db_password", SecretRef: v1alpha1.SecretKeyRef{Name: "s", Key: "k"}, ExposeToSandbox: true}}
+		})
+	grantWith := func(value string, ends time.Time) *egressgrant.Grant {
+		g := r.grantOf(1, egressgrant.Credential{Name: "db_password", Exposed: true, Value: secret.New([]byte(value))})
+		g.ExpiresAt = ends
+		return g
+	}
+	r.writeGrant(grantWith("the-former-value", time.Now().Add(-time.Second)))
+	r.showEgress("", 1)
+	log, _ := r.startEgressEngine("worker-1")
+	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+		return strings.Contains(log.String(), "its grant has ended"), nil
+	}))
+	if asked := r.model.asked.Load(); asked != 0 {
+		t.Errorf("the model was asked %d times in vain", asked)
+	}
+	r.writeGrant(grantWith("the-present-value", time.Now().Add(time.Hour)))
+	r.ended(1)
+	if got, err := os.ReadFile(filepath.Join(r.workspace, "got")); err != nil || string(got) != "the-present-value\n" {
+		t.Errorf("the sandbox has %q, %v", got, err)
+	}
+}
+
 func TestEngineGivesUpWithoutAGrant(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}}, mayReach("example.org"))
 	r.showEgress("127.0.0.1:1", 1, "example.org")
