@@ -46,6 +46,7 @@ func New(c Command) []*cobra.Command {
 
 // choice is which ask of a run a verb is about.
 type choice struct {
+	cmd    *cobra.Command
 	kinds  []v1alpha1.InputKind
 	id     string
 	number int
@@ -53,7 +54,7 @@ type choice struct {
 
 // verb makes a command that answers asks of these kinds, with flags to choose among them.
 func (c Command) verb(cmd *cobra.Command, kinds ...v1alpha1.InputKind) (*cobra.Command, *choice) {
-	ch := &choice{kinds: kinds}
+	ch := &choice{cmd: cmd, kinds: kinds}
 	cmd.Flags().StringVar(&ch.id, "id", "", "id of the ask, if the run asks several things")
 	cmd.Flags().IntVar(&ch.number, "number", 0, "number of the ask in the list that is printed then")
 	cmd.MarkFlagsMutuallyExclusive("id", "number")
@@ -91,11 +92,11 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, e
 	case ch.id != "":
 		i := slices.IndexFunc(fit, func(p *v1alpha1.PendingInput) bool { return p.ID == ch.id })
 		if i < 0 {
-			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, s.otherwise(open))
+			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, s.otherwise(open, cluster.Selected(ch.cmd)))
 		}
 		s.PendingInput = fit[i]
 	case len(fit) == 0:
-		return nil, fmt.Errorf("%s: %s", name, s.otherwise(open))
+		return nil, fmt.Errorf("%s: %s", name, s.otherwise(open, cluster.Selected(ch.cmd)))
 	case ch.number < 0 || ch.number > len(fit):
 		return nil, verb.Misusedf("--number %d: %s asks %d such things", ch.number, name, len(fit))
 	case ch.number > 0:
@@ -109,12 +110,12 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, e
 	return s, nil
 }
 
-// otherwise says what the run waits for, if that is not what the verb answers.
-func (s *subject) otherwise(open []*v1alpha1.PendingInput) string {
+// otherwise says what the run waits for, if that is not what the verb answers. where is in the command.
+func (s *subject) otherwise(open []*v1alpha1.PendingInput, where string) string {
 	st := &s.run.Status
 	if len(open) > 0 {
 		p := open[0]
-		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.run, p))
+		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.run, p, where))
 	}
 	for _, p := range st.PendingInputs {
 		if r := pending.ResponseTo(s.run, p.ID); r != nil {

@@ -4,9 +4,14 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,6 +20,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -32,11 +38,18 @@ type Flags struct {
 	overrides  clientcmd.ConfigOverrides
 }
 
+// The flags that name a cluster.
+const (
+	kubeconfigFlag = "kubeconfig"
+	contextFlag    = "context"
+)
+
 // Bind adds the flags.
 func (f *Flags) Bind(fs *pflag.FlagSet) {
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "path of the kubeconfig file")
-	fs.StringVar(&f.overrides.CurrentContext, "context", "", "context of the kubeconfig to use")
+	fs.StringVar(&f.kubeconfig, kubeconfigFlag, "", "path of the kubeconfig file")
+	fs.StringVar(&f.overrides.CurrentContext, contextFlag, "", "context of the kubeconfig to use")
 	fs.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace, instead of that of the context")
+	fs.StringVar(&f.overrides.Timeout, "request-timeout", "0", "most time for one request to the API server, as in 30s; 0 for no limit. A watch goes on for longer")
 }
 
 // Scheme has the kinds that verbs work with.
@@ -90,8 +103,61 @@ func (f *Flags) Connect() (c client.WithWatch, namespace string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if c, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+	if c, err = newClient(config, scheme); err != nil {
 		return nil, "", fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return c, namespace, nil
+}
+
+// newClient makes a client whose requests end after the timeout of the configuration. Its watches go on: the timeout of an HTTP client is
+// that of a whole answer, and the answer to a watch has no end.
+func newClient(config *rest.Config, scheme *runtime.Scheme) (client.WithWatch, error) {
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil || config.Timeout == 0 {
+		return c, err
+	}
+	config = rest.CopyConfig(config)
+	config.Timeout = 0
+	watching, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: c.RESTMapper()})
+	return bounded{c, watching}, err
+}
+
+// bounded is a client whose watches are those of another one.
+type bounded struct {
+	client.WithWatch
+
+	watching client.WithWatch
+}
+
+// Watch implements client.WithWatch.
+func (b bounded) Watch(ctx context.Context, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
+	return b.watching.Watch(ctx, list, o...)
+}
+
+// Selected are the flags of a command by which its user named the cluster, "" if there are none, with a space before each: a command that is
+// printed for the user to paste has them. They are quoted for a shell, and the path of the kubeconfig is absolute.
+func Selected(cmd *cobra.Command) string {
+	var all string
+	for _, name := range []string{contextFlag, kubeconfigFlag} {
+		flag := cmd.Flag(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		value := flag.Value.String()
+		if absolute, err := filepath.Abs(value); err == nil && name == kubeconfigFlag {
+			value = absolute
+		}
+		all += " --" + name + " " + quote(value)
+	}
+	return all
+}
+
+var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// quote makes one word of a shell of a text.
+func quote(s string) string {
+	if plain.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

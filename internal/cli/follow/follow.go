@@ -36,16 +36,34 @@ type Options struct {
 	Timeout time.Duration
 	// UntilAsked ends it as soon as the run waits for a person.
 	UntilAsked bool
+	// WithoutSteps leaves the steps unread, for who needs the run alone.
+	WithoutSteps bool
+	// Trouble, if it is set, is told each time that the API server cannot be asked, and with nil that it can be again.
+	Trouble func(error)
 }
 
-// Run prints what the run does until it has ended, and returns nil if it succeeded, verb.ErrNo if not, and verb.ErrWaits if it waits for a person
+// Reader is shown the run and its steps each time that they were read. Reporter is one.
+type Reader interface {
+	// Steps are all steps, in their order.
+	Steps(steps []v1alpha1.MotorStep)
+	// Run reports whether the run has ended.
+	Run(run *v1alpha1.MotorRun) (ended bool)
+	// End is called last, if the run has ended.
+	End()
+}
+
+// Run shows what the run does until it has ended, and returns nil if it succeeded, verb.ErrNo if not, and verb.ErrWaits if it waits for a person
 // when the time is over.
-func Run(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.MotorRun, o Options) error {
+func Run(ctx context.Context, c client.WithWatch, p Reader, run *v1alpha1.MotorRun, o Options) error {
 	within := ctx
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, o.Timeout)
 		defer cancel()
+	}
+	trouble := o.Trouble
+	if trouble == nil {
+		trouble = func(error) {}
 	}
 	for failedSince := (time.Time{}); ; {
 		now, done, err := look(within, c, p, run, o)
@@ -63,6 +81,7 @@ func Run(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.Moto
 			return fmt.Errorf("%s has not ended after %s, it goes on without you: %w", run.Name, o.Timeout, verb.ErrTimeout)
 		case err == nil:
 			failedSince = time.Time{}
+			trouble(nil)
 			continue
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), errors.Is(err, errGone):
 			return err
@@ -71,6 +90,7 @@ func Run(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.Moto
 		case time.Since(failedSince) > patience:
 			return err
 		}
+		trouble(err)
 		select {
 		case <-within.Done():
 		case <-time.After(pause):
@@ -80,11 +100,14 @@ func Run(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.Moto
 
 var errGone = errors.New("the run was deleted")
 
-// look reads run and steps, prints what is new, and returns when something may have happened since.
-func look(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.MotorRun, o Options) (now *v1alpha1.MotorRun, done bool, err error) {
-	steps, version, err := lookup.StepsAt(ctx, c, run)
-	if err != nil {
-		return nil, false, err
+// look reads run and steps, shows them, and returns when something may have happened since.
+func look(ctx context.Context, c client.WithWatch, p Reader, run *v1alpha1.MotorRun, o Options) (now *v1alpha1.MotorRun, done bool, err error) {
+	var steps []v1alpha1.MotorStep
+	var version string
+	if !o.WithoutSteps {
+		if steps, version, err = lookup.StepsAt(ctx, c, run); err != nil {
+			return nil, false, err
+		}
 	}
 	now = &v1alpha1.MotorRun{}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(run), now); apierrors.IsNotFound(err) {
@@ -97,22 +120,27 @@ func look(ctx context.Context, c client.WithWatch, p *Printer, run *v1alpha1.Mot
 	}
 	p.Steps(steps)
 	if p.Run(now) {
-		// The last step may have been written between the two reads.
-		if steps, err = lookup.Steps(ctx, c, now); err != nil {
-			return now, false, err
+		if !o.WithoutSteps {
+			// The last step may have been written between the two reads.
+			if steps, err = lookup.Steps(ctx, c, now); err != nil {
+				return now, false, err
+			}
+			p.Steps(steps)
 		}
-		p.Steps(steps)
 		p.End()
 		return now, true, nil
+	}
+	if o.WithoutSteps {
+		version = now.ResourceVersion
 	}
 	if o.UntilAsked && len(pending.Open(now)) > 0 {
 		return now, true, nil
 	}
-	return now, false, await(ctx, c, now, version)
+	return now, false, await(ctx, c, now, version, o.WithoutSteps)
 }
 
 // await returns when the run or one of its steps has changed since a version, and else after a while.
-func await(ctx context.Context, c client.WithWatch, run *v1alpha1.MotorRun, version string) error {
+func await(ctx context.Context, c client.WithWatch, run *v1alpha1.MotorRun, version string, withoutSteps bool) error {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
 	// A watch writes its selectors into these options: two watches with the same would both have those of either.
@@ -125,16 +153,21 @@ func await(ctx context.Context, c client.WithWatch, run *v1alpha1.MotorRun, vers
 		return settled(ctx, err)
 	}
 	defer runs.Stop()
-	steps, err := c.Watch(ctx, &v1alpha1.MotorStepList{}, since(), client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
-	if err != nil {
-		return settled(ctx, err)
+	// Without steps there are no events of them: nothing comes out of a channel that is nil.
+	var ofSteps <-chan watch.Event
+	if !withoutSteps {
+		steps, err := c.Watch(ctx, &v1alpha1.MotorStepList{}, since(), client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
+		if err != nil {
+			return settled(ctx, err)
+		}
+		defer steps.Stop()
+		ofSteps = steps.ResultChan()
 	}
-	defer steps.Stop()
 	var e watch.Event
 	var open bool
 	select {
 	case e, open = <-runs.ResultChan():
-	case e, open = <-steps.ResultChan():
+	case e, open = <-ofSteps:
 	case <-ctx.Done():
 		return nil
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package follow prints what a run does, a line for each thing that happens.
 package follow
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 )
@@ -20,42 +21,52 @@ const (
 	maxBrief = 44
 	// maxSaid is the most bytes of a text in its line.
 	maxSaid = 160
+	// indent is before what stands below a line.
+	indent = "              "
 )
 
-// Printer prints each thing once, however often it is shown the same objects.
-type Printer struct {
-	Out io.Writer
-
-	run     *v1alpha1.MotorRun
-	printed map[string]bool
-	last    time.Time
+// NewPrinter is a Reporter that prints a line for each event, and below an ask the commands that answer it.
+func NewPrinter(out io.Writer, run *v1alpha1.MotorRun) *Reporter {
+	p := &printer{out: out, begin: run.CreationTimestamp.Time, commands: true}
+	return NewReporter(run, p.print)
 }
 
-// NewPrinter is for one run.
-func NewPrinter(out io.Writer, run *v1alpha1.MotorRun) *Printer {
-	return &Printer{Out: out, run: run, printed: map[string]bool{}}
+// NewScreenPrinter is NewPrinter without commands, for a screen that reads the answer itself.
+func NewScreenPrinter(out io.Writer, run *v1alpha1.MotorRun) *Reporter {
+	p := &printer{out: out, begin: run.CreationTimestamp.Time}
+	return NewReporter(run, p.print)
 }
 
-// once reports whether a thing is new.
-func (p *Printer) once(parts ...string) bool {
-	key := strings.Join(parts, "\x00")
-	was := p.printed[key]
-	p.printed[key] = true
-	return !was
+// NewFormatter is NewPrinter, or of another format a Reporter that prints each event as a JSON object in a line.
+func NewFormatter(out io.Writer, f output.Format, run *v1alpha1.MotorRun) *Reporter {
+	if f == output.ForPeople {
+		return NewPrinter(out, run)
+	}
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	return NewReporter(run, func(e *Event) { _ = lines.Encode(e) }) // An Event has a JSON form, and a pipe that breaks ends the program.
+}
+
+// printer prints events for people.
+type printer struct {
+	out      io.Writer
+	begin    time.Time
+	last     time.Time
+	commands bool
 }
 
 // line prints a line with the time since the run was created. What a call took is known to the millisecond, and everything else to the second: a
 // line never has an earlier time than the one before.
-func (p *Printer) line(at time.Time, mark, format string, args ...any) {
+func (p *printer) line(at time.Time, mark, format string, args ...any) {
 	if at.Before(p.last) {
 		at = p.last
 	}
 	p.last = at
-	fmt.Fprintf(p.Out, "[%s] %3s  %s\n", clock(at.Sub(p.run.CreationTimestamp.Time)), mark, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	fmt.Fprintf(p.out, "[%s] %3s  %s\n", Clock(at.Sub(p.begin)), mark, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// clock is a duration in minutes and seconds.
-func clock(d time.Duration) string {
+// Clock is a duration in minutes and seconds.
+func Clock(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)
 	if s >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
@@ -63,72 +74,65 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%2d:%02d", s/60, s%60)
 }
 
-// Steps prints what is new in the steps, which are in their order.
-func (p *Printer) Steps(steps []v1alpha1.MotorStep) {
-	for i := range steps {
-		p.step(&steps[i])
+func (p *printer) print(e *Event) {
+	mark := number(e)
+	switch e.Type {
+	case Says:
+		p.line(e.Time, mark, "says    %s", show.Line(e.Message, maxSaid))
+	case Called:
+		brief := show.Brief(e.Call.Tool, e.Call.Arguments, maxBrief)
+		p.line(e.Time, mark, "%-7s %-*s  %s", show.Line(e.Call.Tool, 128), maxBrief, brief, outcome(e.Result))
+	case Summarized:
+		p.line(e.Time, mark, "summary of the steps up to %d", e.Through)
+	case AttemptFailed:
+		p.line(e.Time, mark, "attempt %d failed: %s", e.Attempt, failure(e.Reason, e.Message))
+	case ModelOutage:
+		p.line(e.Time, mark, "the model cannot be had: %s", failure(e.Reason, e.Message))
+	case Asks:
+		p.ask(e)
+	case Answered:
+		p.answer(e.Answer)
+	case Ended:
+		first, more, _ := strings.Cut(strings.TrimSpace(show.Text(e.Message)), "\n")
+		p.line(e.Time, "", "%s: %s", e.Reason, first)
+		show.Block(p.out, indent, more)
+	case Created:
+		fmt.Fprintf(p.out, "motorrun/%s\n", e.Run)
 	}
 }
 
-func (p *Printer) step(s *v1alpha1.MotorStep) {
-	at, mark := s.CreationTimestamp.Time, number(s)
-	switch s.Spec.Type {
-	case v1alpha1.StepTurn:
-		if s.Spec.Content != "" && !s.Spec.Final && p.once(s.Name) {
-			p.line(at, mark, "says    %s", show.Line(s.Spec.Content, maxSaid))
+func (p *printer) ask(e *Event) {
+	p.line(e.Time, "?", "%s%s", show.Line(e.Ask.Question, 4*maxSaid), show.Expiry(e.Ask.AskTime.Time, e.Ask.ExpirationTime))
+	if e.Ask.Kind == v1alpha1.InputQuestion {
+		for i, o := range e.Ask.Options {
+			fmt.Fprintf(p.out, "%s%d  %s\n", indent, i+1, show.Line(o, maxSaid))
 		}
-	case v1alpha1.StepSummary:
-		if p.once(s.Name) {
-			p.line(at, mark, "summary of the steps up to %d", s.Spec.Through)
-		}
-		return
-	case v1alpha1.StepEnd:
-		if p.once(s.Name) && s.Spec.Outcome != nil {
-			p.line(at, mark, "attempt %d failed: %s", s.Spec.Attempt, failure(s.Spec.Outcome.Reason, s.Spec.Outcome.Message))
-		}
-		return
-	case v1alpha1.StepOutage:
-		if p.once(s.Name) && s.Spec.Outage != nil {
-			p.line(at, mark, "the model cannot be had: %s", failure(s.Spec.Outage.Reason, s.Spec.Outage.Message))
-		}
+	}
+	if !p.commands {
 		return
 	}
-	// Calls are carried out one after the other, so their results come in their order.
-	for _, c := range s.Spec.ToolCalls {
-		p.asks(s, c.ID)
-		for i := range s.Status.Results {
-			if r := &s.Status.Results[i]; r.CallID == c.ID && p.once(s.Name, c.ID) {
-				at = at.Add(time.Duration(r.DurationMilliseconds+r.WaitedMilliseconds) * time.Millisecond)
-				p.line(at, mark, "%-7s %-*s  %s", show.Line(c.Tool, 128), maxBrief, show.Brief(c.Tool, c.Arguments, maxBrief), outcome(r))
-			}
-		}
+	for _, c := range e.Commands {
+		fmt.Fprintf(p.out, "%s%s\n", indent, c)
 	}
 }
 
-// asks prints what became of the asks about a call.
-func (p *Printer) asks(s *v1alpha1.MotorStep, call string) {
-	for i := range s.Status.Asks {
-		a := &s.Status.Asks[i]
-		if a.CallID != call || a.Outcome == "" || !p.once(s.Name, "ask", a.ID) {
-			continue
-		}
-		what := string(a.Decision)
-		if what == "" {
-			what = string(a.Outcome)
-		}
-		if a.By != "" {
-			what += " by " + show.Line(a.By, maxSaid)
-		}
-		p.line(a.CloseTime.Time, "!", "%s: %s", pending.Word(a.Kind), what)
+func (p *printer) answer(a *v1alpha1.StepAsk) {
+	what := string(a.Decision)
+	if what == "" {
+		what = string(a.Outcome)
 	}
+	if a.By != "" {
+		what += " by " + show.Line(a.By, maxSaid)
+	}
+	p.line(a.CloseTime.Time, "!", "%s: %s", pending.Word(a.Kind), what)
 }
 
 // number is that of a step, with its attempt if it is not of the first.
-func number(s *v1alpha1.MotorStep) string {
-	if s.Spec.Attempt > 1 {
-		return fmt.Sprintf("%d.%d", s.Spec.Attempt, s.Spec.Index)
+func number(e *Event) string {
+	if e.Attempt > 1 {
+		return fmt.Sprintf("%d.%d", e.Attempt, e.Step)
 	}
-	return strconv.Itoa(int(s.Spec.Index))
+	return strconv.Itoa(int(e.Step))
 }
 
 func outcome(r *v1alpha1.ToolResult) string {
@@ -145,39 +149,4 @@ func outcome(r *v1alpha1.ToolResult) string {
 
 func failure(reason, message string) string {
 	return show.Line(strings.TrimSuffix(reason+": "+message, ": "), 2*maxSaid)
-}
-
-// Run prints what is new of the run itself: what it waits for, and its end. It reports whether the run has ended.
-func (p *Printer) Run(run *v1alpha1.MotorRun) (ended bool) {
-	p.run = run
-	for _, ask := range pending.Open(run) {
-		if !p.once("ask", ask.ID) {
-			continue
-		}
-		p.line(ask.AskTime.Time, "?", "%s%s", show.Line(ask.Question, 4*maxSaid), show.Expiry(ask.AskTime.Time, ask.ExpirationTime))
-		for i, o := range ask.Options {
-			if ask.Kind == v1alpha1.InputQuestion {
-				fmt.Fprintf(p.Out, "%14s%d  %s\n", "", i+1, show.Line(o, maxSaid))
-			}
-		}
-		for _, c := range pending.Commands(run, ask) {
-			fmt.Fprintf(p.Out, "%14s%s\n", "", c)
-		}
-	}
-	return run.Status.CompletionTime != nil
-}
-
-// End prints how the run ended.
-func (p *Printer) End() {
-	st := &p.run.Status
-	if st.CompletionTime == nil || !p.once("end") {
-		return
-	}
-	said := st.Message
-	if st.Result != nil && st.Result.Summary != "" {
-		said = st.Result.Summary
-	}
-	first, more, _ := strings.Cut(strings.TrimSpace(show.Text(said)), "\n")
-	p.line(st.CompletionTime.Time, "", "%s: %s", st.Reason, first)
-	show.Block(p.Out, strings.Repeat(" ", 14), more)
 }

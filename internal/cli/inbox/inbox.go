@@ -68,7 +68,7 @@ Asks that you may not answer are left out: --all lists them too.`,
 		if err != nil {
 			return err
 		}
-		found, hidden, err := collect(cmd.Context(), &rights{client: c, inNamespace: map[right]bool{}}, runs, *all)
+		found, hidden, err := collect(cmd.Context(), &rights{client: c, inNamespace: map[right]bool{}}, runs, *all, cluster.Selected(cmd))
 		if err != nil {
 			return err
 		}
@@ -123,8 +123,8 @@ func list(ctx context.Context, c client.Client, namespace string) ([]v1alpha1.Mo
 	}
 }
 
-// collect returns the asks that the person may answer, and how many others there are.
-func collect(ctx context.Context, mine *rights, runs []v1alpha1.MotorRun, all bool) (found []Entry, hidden int, err error) {
+// collect returns the asks that the person may answer, and how many others there are. where is in the commands.
+func collect(ctx context.Context, mine *rights, runs []v1alpha1.MotorRun, all bool, where string) (found []Entry, hidden int, err error) {
 	for i := range runs {
 		run := &runs[i]
 		for _, p := range pending.Open(run) {
@@ -138,7 +138,7 @@ func collect(ctx context.Context, mine *rights, runs []v1alpha1.MotorRun, all bo
 			}
 			found = append(found, Entry{
 				Namespace: run.Namespace, Run: run.Name, PendingInput: *p,
-				Commands: pending.Commands(run, p), command: pending.Command(run, p),
+				Commands: pending.Commands(run, p, where), command: pending.Command(run, p, where),
 			})
 		}
 	}

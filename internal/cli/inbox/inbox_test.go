@@ -74,7 +74,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 	t.Parallel()
 	r := &reviews{allowed: map[string]bool{"respond motorruns ns": true, "approve motorruns other release": true}}
 	mine := &rights{client: r.client(t), inNamespace: map[right]bool{}}
-	found, hidden, err := collect(t.Context(), mine, someRuns(), false)
+	found, hidden, err := collect(t.Context(), mine, someRuns(), false, "")
 	var names []string
 	for _, e := range found {
 		names = append(names, e.Run)
@@ -86,7 +86,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 	if diff := cmp.Diff(want, r.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if all, hidden, err := collect(t.Context(), mine, someRuns(), true); err != nil || len(all) != 4 || hidden != 0 {
+	if all, hidden, err := collect(t.Context(), mine, someRuns(), true, ""); err != nil || len(all) != 4 || hidden != 0 {
 		t.Errorf("all are %+v, %d hidden, %v", all, hidden, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 func TestRetriesNeedUpdateAlone(t *testing.T) {
 	t.Parallel()
 	r := &reviews{allowed: map[string]bool{"update motorruns ns": true}}
-	found, hidden, err := collect(t.Context(), &rights{client: r.client(t), inNamespace: map[right]bool{}}, someRuns(), false)
+	found, hidden, err := collect(t.Context(), &rights{client: r.client(t), inNamespace: map[right]bool{}}, someRuns(), false, "")
 	if err != nil || len(found) != 1 || found[0].Run != "never" || hidden != 3 {
 		t.Errorf("%+v, %d hidden, %v", found, hidden, err)
 	}
@@ -103,7 +103,7 @@ func TestRetriesNeedUpdateAlone(t *testing.T) {
 
 func entries(t *testing.T) []Entry {
 	t.Helper()
-	found, _, err := collect(t.Context(), &rights{client: (&reviews{}).client(t), inNamespace: map[right]bool{}}, someRuns(), true)
+	found, _, err := collect(t.Context(), &rights{client: (&reviews{}).client(t), inNamespace: map[right]bool{}}, someRuns(), true, "")
 	if err != nil {
 		t.Fatal(err)
 	}

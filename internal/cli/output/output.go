@@ -26,16 +26,41 @@ const (
 	JSON      Format = "json"
 	YAML      Format = "yaml"
 	Name      Format = "name"
-	// JSONL is an object in each line, for programs that read one after the other.
+	// JSONL is one JSON object in each line.
 	JSONL Format = "jsonl"
 )
 
-var formats = []string{string(JSON), string(YAML), string(Name), string(JSONL)}
+var formats = []string{string(JSON), string(JSONL), string(YAML), string(Name)}
 
 // Bind adds the flag -o.
 func (f *Format) Bind(cmd *cobra.Command) {
-	cmd.Flags().VarP(f, "output", "o", "json, yaml, name or jsonl, for programs")
+	cmd.Flags().VarP(f, "output", "o", "json, jsonl (an object in each line), yaml or name, for programs")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // It fails for flags that are not there.
+}
+
+// BindOnly adds the flag -o of a verb that has some of the formats. usage says what they print.
+func (f *Format) BindOnly(cmd *cobra.Command, usage string, some ...Format) {
+	only := restricted{f, make([]string, 0, len(some))}
+	for _, s := range some {
+		only.formats = append(only.formats, string(s))
+	}
+	cmd.Flags().VarP(only, "output", "o", usage)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(only.formats, cobra.ShellCompDirectiveNoFileComp)) // As in Bind.
+}
+
+// restricted is a flag with some of the formats.
+type restricted struct {
+	*Format
+	formats []string
+}
+
+// Set is called with what the user wrote.
+func (r restricted) Set(s string) error {
+	if !slices.Contains(r.formats, s) {
+		return fmt.Errorf("it is none of %s", strings.Join(r.formats, ", "))
+	}
+	*r.Format = Format(s)
+	return nil
 }
 
 // String, Set and Type make it a flag.
@@ -83,20 +108,10 @@ func List[T client.Object](w io.Writer, f Format, scheme *runtime.Scheme, object
 	return Value(w, f, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
-// Lines prints each value in a line.
-func Lines[T any](w io.Writer, values []T) error {
-	for _, v := range values {
-		if err := Value(w, JSONL, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Value prints anything that has a JSON form.
 func Value(w io.Writer, f Format, v any) error {
 	if f == JSONL {
-		return json.NewEncoder(w).Encode(v)
+		return Lines(w, []any{v})
 	}
 	data, err := json.MarshalIndent(v, "", "    ")
 	if err == nil && f == YAML {
@@ -107,6 +122,18 @@ func Value(w io.Writer, f Format, v any) error {
 	}
 	_, err = fmt.Fprintln(w, strings.TrimSuffix(string(data), "\n"))
 	return err
+}
+
+// Lines prints each value as JSON in a line.
+func Lines[T any](w io.Writer, values []T) error {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	for _, v := range values {
+		if err := lines.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // complete writes the kind into an object, which clients leave out, and takes out what readers do not want.

@@ -74,3 +74,16 @@ func TestFlag(t *testing.T) {
 		}
 	}
 }
+
+// A verb that prints events has no form for objects.
+func TestAFlagWithSomeFormats(t *testing.T) {
+	t.Parallel()
+	for arg, want := range map[string]output.Format{"jsonl": output.JSONL, "json": "", "yaml": ""} {
+		var f output.Format
+		cmd := &cobra.Command{}
+		f.BindOnly(cmd, "events", output.JSONL)
+		if err := cmd.ParseFlags([]string{"-o", arg}); f != want || (err == nil) != (want != "") {
+			t.Errorf("-o %s: %q, %v", arg, f, err)
+		}
+	}
+}

@@ -40,14 +40,14 @@ func Word(kind v1alpha1.InputKind) string {
 }
 
 // Command returns the command that shows an ask at a terminal and reads the answer. It names the namespace: the default one may have a run of the same
-// name. Nothing that a model wrote is in commands: people paste them into a shell.
-func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
-	return command(run, p, verbs[p.Kind], len(Open(run)) > 1, "")
+// name. where names the cluster; see cluster.Selected. Nothing that a model wrote is in commands: people paste them into a shell.
+func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, where string) string {
+	return command(run, p, verbs[p.Kind], len(Open(run)) > 1, where, "")
 }
 
 // Exact returns the command that answers one ask and no later one, "" for an ask of a kind that this version does not know.
 func Exact(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
-	return command(run, p, verbs[p.Kind], true, "")
+	return command(run, p, verbs[p.Kind], true, "", "")
 }
 
 // verbs answer asks of a kind.
@@ -55,11 +55,11 @@ var verbs = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow", v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",
 }
 
-func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id bool, more string) string {
+func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id bool, where, more string) string {
 	if verb == "" {
 		return "" // A later operator asks what this plugin does not know.
 	}
-	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace
+	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace + where
 	if id {
 		s += " --id " + p.ID
 	}
@@ -68,9 +68,9 @@ func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id b
 
 // Commands returns commands that answer an ask without more questions, with Blank for words. They name the ask: by the time that one is pasted the run may
 // ask for something else.
-func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) []string {
+func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, where string) []string {
 	var all []string
-	add := func(verb, more string) { all = append(all, command(run, p, verb, true, more)) }
+	add := func(verb, more string) { all = append(all, command(run, p, verb, true, where, more)) }
 	switch p.Kind {
 	case v1alpha1.InputQuestion:
 		add("answer", ` "`+Blank+`"`)

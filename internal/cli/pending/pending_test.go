@@ -45,11 +45,11 @@ func TestCommands(t *testing.T) {
 		"Later":                      {"", "respond", "later"},
 	} {
 		p := v1alpha1.PendingInput{ID: "x", Kind: kind}
-		first, _, _ := strings.Cut(pending.Command(waits(p), &p), " --id")
+		first, _, _ := strings.Cut(pending.Command(waits(p), &p, ""), " --id")
 		if !strings.HasPrefix(tt.want, first) || (first == "") != (tt.want == "") {
 			t.Errorf("%s: the shortest is %q", kind, first)
 		}
-		if got := strings.Join(pending.Commands(waits(p), &p), "; "); got != tt.want || pending.Verb(kind) != tt.verb || pending.Word(kind) != tt.word {
+		if got := strings.Join(pending.Commands(waits(p), &p, ""), "; "); got != tt.want || pending.Verb(kind) != tt.verb || pending.Word(kind) != tt.word {
 			t.Errorf("%s: %s, %s, %s, want %+v", kind, got, pending.Verb(kind), pending.Word(kind), tt)
 		}
 	}
@@ -59,8 +59,8 @@ func TestCommands(t *testing.T) {
 func TestCommandsHaveNothingOfTheModel(t *testing.T) {
 	t.Parallel()
 	p := v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Options: []string{"$(rm -rf ~)", "b"}, Default: "$(rm -rf ~)"}
-	got := pending.Commands(waits(p, v1alpha1.PendingInput{ID: "q2"}), &p)
-	want := []string{`kubectl motor answer portfolio -n agents --id q1 "…"`, "kubectl motor answer portfolio -n agents --id q1 --option 1…2"}
+	got := pending.Commands(waits(p, v1alpha1.PendingInput{ID: "q2"}), &p, " --context prod")
+	want := []string{`kubectl motor answer portfolio -n agents --context prod --id q1 "…"`, "kubectl motor answer portfolio -n agents --context prod --id q1 --option 1…2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -28,6 +28,11 @@ func TestReadFiles(t *testing.T) {
 	write("big", strings.Repeat("x", maxFile+1))
 	write("logo.png", "\x89PNG\xff")
 	write("most", strings.Repeat("x", maxFile))
+	for link, to := range map[string]string{"link.csv": "a.csv", "folder": "data", "endless": "/dev/zero"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
 	write("escaped", strings.Repeat("<", maxAllFiles/6+1))
 	for name, tt := range map[string]struct {
 		args []string
@@ -39,6 +44,9 @@ func TestReadFiles(t *testing.T) {
 		"from elsewhere":        {[]string{filepath.Join(dir, "data", "b.csv"), "data/../a.csv"}, []string{"b.csv 3\n", "a.csv 1;2\n"}, ""},
 		"under another name":    {[]string{"a.csv=in/data.csv"}, []string{"in/data.csv 1;2\n"}, ""},
 		"the largest":           {[]string{"most"}, []string{"most " + strings.Repeat("x", maxFile)}, ""},
+		"a link to a file":      {[]string{"link.csv"}, []string{"link.csv 1;2\n"}, ""},
+		"a link to a folder":    {[]string{"folder"}, nil, "it is a folder: name its files"},
+		"a link to a device":    {[]string{"endless"}, nil, "it is no file"},
 		"none of that name":     {[]string{"c.csv"}, nil, "--file c.csv: open c.csv: no such file"},
 		"a folder":              {[]string{"data"}, nil, "it is a folder: name its files"},
 		"too large":             {[]string{"big"}, nil, "more than 262144 bytes: put larger ones into ConfigMaps"},

@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/follow"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
+	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
@@ -30,6 +31,8 @@ type options struct {
 	tools, domains, inputs, files []string
 	follow                        bool
 	until                         follow.Options
+	format                        output.Format
+	where                         string
 }
 
 // New is the verb.
@@ -50,15 +53,20 @@ when --timeout is over, 3 if it does not wait then, and 5 if the cluster cannot 
 	fs.StringSliceVar(&o.domains, "domains", nil, "hosts that the run may reach")
 	fs.StringVar(&o.skill, "skill", "", "skill that the run uses")
 	fs.StringArrayVar(&o.inputs, "input", nil, "NAME=VALUE for an input of the skill")
-	fs.StringArrayVar(&o.files, "file", nil, "file for the workspace, PATH or PATH=PATH-IN-THE-WORKSPACE")
+	fs.StringArrayVar(&o.files, "file", nil, "file for the workspace, PATH or PATH=PATH-IN-THE-WORKSPACE; a symbolic link is followed, as cp does")
 	fs.StringVar(&o.model, "model", "", "model, instead of the one of the namespace")
 	fs.BoolVarP(&o.follow, "follow", "f", false, "print what the run does until it has ended")
 	fs.DurationVar(&o.until.Timeout, "timeout", 0, "follow for so long at most, as in 10m")
 	fs.BoolVar(&o.until.UntilAsked, "until-asked", false, "follow until the run waits for a person, and end with 2 then")
+	o.format.BindOnly(cmd, "jsonl: with --follow, a JSON object for each event in a line", output.JSONL)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !o.follow && (o.until.Timeout != 0 || o.until.UntilAsked) {
 			return verb.Misusedf("--timeout and --until-asked go with --follow")
 		}
+		if !o.follow && o.format != output.ForPeople {
+			return verb.Misusedf("--output goes with --follow")
+		}
+		o.where = cluster.Selected(cmd)
 		run, err := o.build(args[0], s.In)
 		if err != nil {
 			return err
@@ -80,12 +88,14 @@ func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Con
 		}
 		return refused(err, run)
 	}
-	fmt.Fprintf(s.Out, "motorrun/%s\n", run.Name)
+	p := follow.NewFormatter(s.Out, o.format, run)
+	p.Where = o.where
+	p.Created()
 	if !o.follow {
 		return nil
 	}
 	// The run is created: what goes wrong from here on says nothing about its outcome.
-	return verb.Unknown(follow.Run(ctx, c, follow.NewPrinter(s.Out, run), run, o.until))
+	return verb.Unknown(follow.Run(ctx, c, p, run, o.until))
 }
 
 // refused says in words why a run was not created.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
@@ -28,14 +29,14 @@ func (c Command) get() *cobra.Command {
 		if format != output.ForPeople {
 			return output.Object(c.Out, format, s.client.Scheme(), s.MotorRun)
 		}
-		overview(c.Out, s.MotorRun, time.Now())
+		overview(c.Out, s.MotorRun, cluster.Selected(cmd), time.Now())
 		return nil
 	}
 	return cmd
 }
 
-// overview prints a run for people.
-func overview(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
+// overview prints a run for people. where is in the commands.
+func overview(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) {
 	st := &run.Status
 	stands(w, run, now)
 	if run.Spec.Task != "" {
@@ -48,7 +49,7 @@ func overview(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 	if st.Egress != nil && len(st.Egress.Domains) > 0 {
 		fmt.Fprintf(w, "Reaches: %s\n", join(st.Egress.Domains))
 	}
-	asks(w, run, now)
+	asks(w, run, where, now)
 	if r := st.Result; r != nil {
 		if r.Summary != "" {
 			fmt.Fprintln(w, "\nResult:")
@@ -59,7 +60,7 @@ func overview(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 			show.Block(w, "  ", r.Value)
 		}
 		if len(r.Artifacts) > 0 {
-			fmt.Fprintf(w, "\nArtifacts: %d; \"kubectl motor artifacts %s\" lists them\n", len(r.Artifacts), run.Name)
+			fmt.Fprintf(w, "\nArtifacts: %d; \"kubectl motor artifacts %s -n %s%s\" lists them\n", len(r.Artifacts), run.Name, run.Namespace, where)
 		}
 	}
 }
@@ -84,7 +85,7 @@ func stands(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 }
 
 // asks prints what a run waits for, with the commands that answer it.
-func asks(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
+func asks(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) {
 	for _, p := range pending.Open(run) {
 		fmt.Fprintf(w, "\nAsks (%s)%s:\n", pending.Word(p.Kind), show.Expiry(now, p.ExpirationTime))
 		show.Block(w, "  | ", p.Question)
@@ -94,7 +95,7 @@ func asks(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 			}
 		}
 		fmt.Fprintln(w, "Answer with:")
-		for _, command := range pending.Commands(run, p) {
+		for _, command := range pending.Commands(run, p, where) {
 			fmt.Fprintf(w, "  %s\n", command)
 		}
 	}

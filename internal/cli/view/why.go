@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/follow"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
@@ -33,14 +34,14 @@ func (c Command) why() *cobra.Command {
 		if err != nil {
 			fmt.Fprintf(c.Err, "note: its steps are left out: %v\n", err)
 		}
-		explain(c.Out, s.MotorRun, steps, time.Now())
+		explain(c.Out, s.MotorRun, steps, cluster.Selected(cmd), time.Now())
 		return nil
 	}
 	return cmd
 }
 
-// explain prints causes, not conditions.
-func explain(w io.Writer, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, now time.Time) {
+// explain prints causes, not conditions. where is in the commands.
+func explain(w io.Writer, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, where string, now time.Time) {
 	stands(w, run, now)
 	causes(w, run)
 	lastFailure(w, run)
@@ -49,8 +50,8 @@ func explain(w io.Writer, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, no
 		p := follow.NewPrinter(w, run)
 		p.Steps(steps[max(0, len(steps)-lastSteps):])
 	}
-	asks(w, run, now)
-	if next := whatNext(run); next != "" {
+	asks(w, run, where, now)
+	if next := whatNext(run, where); next != "" {
 		fmt.Fprintf(w, "\nNext: %s\n", next)
 	}
 }
@@ -131,8 +132,8 @@ func suggestion(f *v1alpha1.FailureSummary) string {
 }
 
 // whatNext is the command to go on with, "" if what is asked has it.
-func whatNext(run *v1alpha1.MotorRun) string {
-	at := run.Name + " -n " + run.Namespace
+func whatNext(run *v1alpha1.MotorRun, where string) string {
+	at := run.Name + " -n " + run.Namespace + where
 	st := &run.Status
 	switch {
 	case len(pending.Open(run)) > 0:

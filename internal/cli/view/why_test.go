@@ -115,7 +115,7 @@ Next: kubectl motor resume build -n other
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
-			explain(&b, tt.run, tt.steps, now)
+			explain(&b, tt.run, tt.steps, "", now)
 			if diff := cmp.Diff(tt.want, b.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
