@@ -3,18 +3,14 @@
 package ask
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
-	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 func (c Command) approve() *cobra.Command {
@@ -39,10 +35,7 @@ that the call is the one that you have seen. What is sent is the digest that was
 		if err != nil {
 			return err
 		}
-		if s.Action == nil {
-			return fmt.Errorf("%s does not say which call it waits with: the operator is of another version than this plugin", s.run.Name)
-		}
-		if err := c.showCall(cmd.Context(), s); err != nil {
+		if err := s.Show(cmd.Context(), c.Err, time.Now()); err != nil {
 			return err
 		}
 		if *yes && *digest == "" {
@@ -67,55 +60,4 @@ that the call is the one that you have seen. What is sent is the digest that was
 		return c.send(cmd.Context(), s, r, "approved")
 	}
 	return cmd
-}
-
-// showCall prints the call whole, and checks that what it prints is what the digest is of.
-func (c Command) showCall(ctx context.Context, s *subject) error {
-	arguments := s.Action.Arguments
-	whole := calls.ArgsDigest(s.Action.Tool, arguments) == s.Action.ArgsDigest
-	if !whole {
-		if fromStep, err := s.argumentsOfStep(ctx); err != nil {
-			return fmt.Errorf("the call is longer than the status of %s holds, and the step that has it whole cannot be read: nothing was approved. "+
-				"Have the ClusterRole motorcortex-viewer bound to you in the namespace %s: %w", s.run.Name, s.run.Namespace, err)
-		} else if whole = calls.ArgsDigest(s.Action.Tool, fromStep) == s.Action.ArgsDigest; whole {
-			arguments = fromStep
-		} else {
-			return fmt.Errorf("the call in the MotorStep %s has another digest than the one that %s asks to approve: nothing was approved", s.StepName, s.run.Name)
-		}
-	}
-	whose := "The model wants to make this call"
-	if s.Action.Check {
-		whose = "This call is a command of spec.accept"
-	}
-	fmt.Fprintf(c.Err, "%s (run %s", whose, s.run.Name)
-	fmt.Fprint(c.Err, show.Expiry(time.Now(), s.ExpirationTime))
-	fmt.Fprintln(c.Err, "):")
-	if whole {
-		show.Call(c.Err, s.Action.Tool, arguments)
-	} else {
-		fmt.Fprintf(c.Err, "tool: %s\n", show.Line(s.Action.Tool, 4*maxTitle))
-		show.Block(c.Err, "  | ", arguments)
-	}
-	if s.Action.Reason != "" {
-		fmt.Fprintf(c.Err, "because of: %s\n", show.Line(s.Action.Reason, 8*maxTitle))
-	}
-	fmt.Fprintf(c.Err, "digest: %s\n", s.Action.ArgsDigest)
-	return nil
-}
-
-// argumentsOfStep reads the arguments from the step that asked.
-func (s *subject) argumentsOfStep(ctx context.Context) (string, error) {
-	step := &v1alpha1.MotorStep{}
-	if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: s.StepName}, step); err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(step.Status.Asks, func(a v1alpha1.StepAsk) bool { return a.ID == s.ID })
-	if i < 0 {
-		return "", fmt.Errorf("the MotorStep %s does not have the ask", s.StepName)
-	}
-	j := slices.IndexFunc(step.Spec.ToolCalls, func(t v1alpha1.ToolCall) bool { return t.ID == step.Status.Asks[i].CallID })
-	if j < 0 {
-		return "", fmt.Errorf("the MotorStep %s does not have the call", s.StepName)
-	}
-	return step.Spec.ToolCalls[j].Arguments, nil
 }

@@ -11,10 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
@@ -64,20 +62,13 @@ func (c Command) verb(cmd *cobra.Command, kinds ...v1alpha1.InputKind) (*cobra.C
 	return cmd, ch
 }
 
-// subject is an ask of a run.
-type subject struct {
-	client client.Client
-	run    *v1alpha1.MotorRun
-	*v1alpha1.PendingInput
-}
-
 // find reads the run and chooses the ask.
-func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, error) {
+func (c Command) find(ctx context.Context, name string, ch *choice) (*Subject, error) {
 	cl, namespace, err := c.Connect()
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{client: cl}
+	s := &Subject{client: cl}
 	if s.run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
 		return nil, err
 	}
@@ -111,7 +102,7 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*subject, e
 }
 
 // otherwise says what the run waits for, if that is not what the verb answers. where is in the command.
-func (s *subject) otherwise(open []*v1alpha1.PendingInput, where string) string {
+func (s *Subject) otherwise(open []*v1alpha1.PendingInput, where string) string {
 	st := &s.run.Status
 	if len(open) > 0 {
 		p := open[0]
@@ -186,25 +177,6 @@ func (c Command) read(ctx context.Context, prompt string) (string, error) {
 	case <-ctx.Done():
 		fmt.Fprintln(c.Err)
 		return "", fmt.Errorf("nothing was answered: %w", context.Cause(ctx))
-	}
-}
-
-// print shows what is asked.
-func (c Command) print(s *subject) {
-	fmt.Fprintf(c.Err, "%s asks (%s)", s.run.Name, pending.Word(s.Kind))
-	fmt.Fprint(c.Err, show.Expiry(time.Now(), s.ExpirationTime))
-	fmt.Fprintln(c.Err, ":")
-	show.Block(c.Err, "  | ", s.Question)
-	if s.Kind != v1alpha1.InputQuestion {
-		return
-	}
-	for i, o := range s.Options {
-		fmt.Fprintf(c.Err, "  %d:\n", i+1)
-		show.Block(c.Err, "  | ", o)
-	}
-	if s.Default != "" {
-		fmt.Fprintln(c.Err, "  the model would choose:")
-		show.Block(c.Err, "  | ", s.Default)
 	}
 }
 

@@ -17,8 +17,17 @@ import (
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
-// send adds the response. The API server takes it only if this run still asks this.
-func (c Command) send(ctx context.Context, s *subject, r v1alpha1.Response, done string) error {
+// send is Send, and says that it is done.
+func (c Command) send(ctx context.Context, s *Subject, r v1alpha1.Response, done string) error {
+	if err := s.Send(ctx, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "motorrun/%s %s\n", s.run.Name, done)
+	return nil
+}
+
+// Send adds the response. The API server takes it only if this run still asks this.
+func (s *Subject) Send(ctx context.Context, r v1alpha1.Response) error {
 	body, err := asks.Patch(s.run, s.PendingInput, r)
 	if err != nil {
 		return err
@@ -32,12 +41,11 @@ func (c Command) send(ctx context.Context, s *subject, r v1alpha1.Response, done
 		}
 		return explain(err, s, now)
 	}
-	fmt.Fprintf(c.Out, "motorrun/%s %s\n", s.run.Name, done)
 	return nil
 }
 
 // explain says in words why a response was not taken. now is the run as it is, nil if it cannot be read.
-func explain(err error, s *subject, now *v1alpha1.MotorRun) error {
+func explain(err error, s *Subject, now *v1alpha1.MotorRun) error {
 	what := fmt.Sprintf("%s/%s did not take it", s.run.Namespace, s.run.Name)
 	switch r := asks.Refused(err, s.run, s.PendingInput, now); r.Cause {
 	case asks.Gone:
