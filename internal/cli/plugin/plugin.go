@@ -22,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/steer"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/cli/view"
+	"motorcortex.dev/motorcortex/internal/cli/watch"
 )
 
 // decisionTimeout is how long a verb waits for the operator to act on a decision.
@@ -37,6 +38,7 @@ func New(s verb.Streams) *cobra.Command {
 		doctor.New(s, at.Connect, at.Raw),
 		start.New(s, at.Connect),
 		inbox.New(s, at.Connect),
+		watch.New(watch.Command{Streams: s, Connect: at.Connect, Now: time.Now}),
 		version(s),
 	)
 	p.AddCommand(ask.New(ask.Command{Streams: s, Connect: at.Connect})...)

@@ -21,7 +21,7 @@ const (
 	ExitFailed = 1
 	// ExitWaits: the run waits for a person.
 	ExitWaits = 2
-	// ExitTimeout: the time of --timeout was over first.
+	// ExitTimeout: the time of --timeout was over first, or the person who watched the run has left.
 	ExitTimeout = 3
 	// ExitMisused: the arguments are wrong.
 	ExitMisused = 4
@@ -36,6 +36,8 @@ var (
 	ErrNo = errors.New("the answer is no")
 	// ErrWaits: the run waits for a person.
 	ErrWaits = errors.New("the run waits for a person")
+	// ErrRuns: the run has not ended, and who watched it has left.
+	ErrRuns = errors.New("the run has not ended")
 )
 
 // ErrTimeout is within the error of a verb whose time was over.
@@ -122,6 +124,8 @@ func Run(ctx context.Context, program *cobra.Command, args []string) int {
 		return ExitFailed
 	case errors.Is(err, ErrWaits):
 		return ExitWaits
+	case errors.Is(err, ErrRuns):
+		return ExitTimeout
 	}
 	fmt.Fprintf(out, "error: %v\n", err)
 	_, unknown := errors.AsType[unknownError](err)
