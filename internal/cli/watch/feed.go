@@ -19,7 +19,7 @@ type (
 		steps []v1alpha1.MotorStep
 		lines []string
 	}
-	// troubleMsg says that the API server cannot be asked, and with nil that it can be again.
+	// troubleMsg says that the API server cannot be asked.
 	troubleMsg struct{ err error }
 	// doneMsg says that nothing more is read, with the outcome of the run.
 	doneMsg struct{ result error }

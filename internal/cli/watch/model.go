@@ -63,10 +63,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case seenMsg:
 		m.seen(msg)
 	case troubleMsg:
-		m.trouble = ""
-		if msg.err != nil {
-			m.trouble = show.Line(msg.err.Error(), 4*maxBrief)
-		}
+		m.trouble = show.Line(msg.err.Error(), 4*maxBrief)
 	case doneMsg:
 		m.done, m.result = true, msg.result
 	case shownMsg:
@@ -90,7 +87,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // seen takes in the run as it is now. A panel about what is not asked any more is closed, whatever the person was about to decide.
 func (m *model) seen(msg seenMsg) {
-	m.run, m.steps = msg.run, msg.steps
+	m.run, m.steps, m.trouble = msg.run, msg.steps, ""
 	m.log.add(msg.lines...)
 	p := m.panel
 	if p == nil || p.sending || slices.ContainsFunc(pending.Open(m.run), func(o *v1alpha1.PendingInput) bool { return o.ID == p.ask.ID }) {

@@ -13,8 +13,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/show"
 )
 
-// frames are those of the spinner.
-const frames = `|/-\`
+const (
+	// frames are those of the spinner.
+	frames = `|/-\`
+	// leastText is how many rows there must be for what is asked.
+	leastText = 2
+)
 
 // View implements tea.Model.
 func (m *model) View() tea.View {
@@ -24,14 +28,18 @@ func (m *model) View() tea.View {
 		return view
 	}
 	below, cursor := m.below()
+	if m.panel != nil && m.height-2-len(below) < leastText {
+		below, cursor = []string{fit("make the window larger to see what is asked", m.width)}, nil
+	}
 	rows := append([]string{fit(m.header(), m.width)}, m.body(max(m.height-2-len(below), 0))...)
 	first := len(rows)
-	rows = append(append(rows, below...), fit(m.help(), m.width))
+	rows = append(rows, below...)
 	if cursor != nil {
 		cursor.Y += first
 		view.Cursor = cursor
 	}
-	view.SetContent(strings.Join(rows[:min(len(rows), m.height)], "\n"))
+	rows = append(rows[:min(len(rows), m.height-1)], fit(m.help(), m.width))
+	view.SetContent(strings.Join(rows, "\n"))
 	return view
 }
 
@@ -46,7 +54,7 @@ func (m *model) header() string {
 	if a := st.LatestAttempt(); a != nil && a.Index > 1 {
 		s += fmt.Sprintf("  attempt %d", a.Index)
 	}
-	s += fmt.Sprintf("  %d steps  %d tokens", st.Steps, st.Usage.TotalTokens)
+	s += fmt.Sprintf("  step %d  %d tokens", st.Steps, st.Usage.TotalTokens)
 	if st.Model != "" {
 		s += "  " + show.Line(st.Model, maxName)
 	}
@@ -88,7 +96,11 @@ func (m *model) below() (rows []string, cursor *tea.Cursor) {
 		rows, cursor = m.panelRows()
 		return rows, cursor
 	}
-	rows = []string{fit(m.status(), m.width)}
+	if m.trouble != "" {
+		rows = wrap("the cluster cannot be asked, trying again: "+m.trouble, m.width)
+	} else {
+		rows = []string{fit(m.status(), m.width)}
+	}
 	if m.note != "" {
 		rows = append(rows, fit(m.note, m.width))
 	}
@@ -98,9 +110,6 @@ func (m *model) below() (rows []string, cursor *tea.Cursor) {
 // status is what the run does now.
 func (m *model) status() string {
 	now := m.now()
-	if m.trouble != "" {
-		return "the cluster cannot be asked, trying again: " + m.trouble
-	}
 	a := activityOf(m.run, m.steps, now)
 	mark := "  "
 	if a.works {
