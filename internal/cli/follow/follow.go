@@ -38,7 +38,7 @@ type Options struct {
 	UntilAsked bool
 	// WithoutSteps leaves the steps unread, for who needs the run alone.
 	WithoutSteps bool
-	// Trouble, if it is set, is told each time that the API server cannot be asked, and with nil that it can be again.
+	// Trouble, if it is set, is told each time that the API server cannot be asked.
 	Trouble func(error)
 }
 
@@ -81,7 +81,6 @@ func Run(ctx context.Context, c client.WithWatch, p Reader, run *v1alpha1.MotorR
 			return fmt.Errorf("%s has not ended after %s, it goes on without you: %w", run.Name, o.Timeout, verb.ErrTimeout)
 		case err == nil:
 			failedSince = time.Time{}
-			trouble(nil)
 			continue
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), errors.Is(err, errGone):
 			return err
