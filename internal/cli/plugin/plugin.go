@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/credential"
 	"motorcortex.dev/motorcortex/internal/cli/doctor"
+	"motorcortex.dev/motorcortex/internal/cli/exec"
 	"motorcortex.dev/motorcortex/internal/cli/inbox"
 	"motorcortex.dev/motorcortex/internal/cli/mcp"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
@@ -37,6 +38,7 @@ func New(s verb.Streams) *cobra.Command {
 		credential.New(credential.Command{Streams: s, Connect: at.Connect}),
 		doctor.New(s, at.Connect, at.Raw),
 		start.New(s, at.Connect),
+		exec.New(s, at.Connect),
 		inbox.New(s, at.Connect),
 		watch.New(watch.Command{Streams: s, Connect: at.Connect, Now: time.Now}),
 		version(s),

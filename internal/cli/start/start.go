@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
@@ -82,11 +83,11 @@ func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Con
 		return o.unknown(err)
 	}
 	run.Namespace = namespace
-	if err := c.Create(ctx, run); err != nil {
-		if answer := apierrors.APIStatus(nil); !errors.As(err, &answer) {
-			return o.unknown(fmt.Errorf("create the run: %w. It may have been created: \"kubectl motor list -n %s\"", err, namespace))
-		}
-		return refused(err, run)
+	switch answered, err := Create(ctx, c, run); {
+	case err != nil && !answered:
+		return o.unknown(err)
+	case err != nil:
+		return err
 	}
 	p := follow.NewFormatter(s.Out, o.format, run)
 	p.Where = o.where
@@ -96,6 +97,18 @@ func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Con
 	}
 	// The run is created: what goes wrong from here on says nothing about its outcome.
 	return verb.Unknown(follow.Run(ctx, c, p, run, o.until))
+}
+
+// Create creates a run. Of an error, answered reports whether the API server refused the run: without an answer it may have been created.
+func Create(ctx context.Context, c client.Client, run *v1alpha1.MotorRun) (answered bool, err error) {
+	err = c.Create(ctx, run)
+	if err == nil {
+		return true, nil
+	}
+	if answer := apierrors.APIStatus(nil); !errors.As(err, &answer) {
+		return false, fmt.Errorf("create the run: %w. It may have been created: \"kubectl motor list -n %s\"", err, run.Namespace)
+	}
+	return true, refused(err, run)
 }
 
 // refused says in words why a run was not created.
