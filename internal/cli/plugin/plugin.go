@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/start"
 	"motorcortex.dev/motorcortex/internal/cli/steer"
+	"motorcortex.dev/motorcortex/internal/cli/trace"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/cli/view"
 	"motorcortex.dev/motorcortex/internal/cli/watch"
@@ -40,6 +41,7 @@ func New(s verb.Streams) *cobra.Command {
 		start.New(s, at.Connect),
 		exec.New(s, at.Connect),
 		inbox.New(s, at.Connect),
+		trace.New(s, at.Connect),
 		watch.New(watch.Command{Streams: s, Connect: at.Connect, Now: time.Now}),
 		version(s),
 	)
