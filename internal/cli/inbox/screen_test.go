@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/test/golden"
-	"motorcortex.dev/motorcortex/test/screen"
+	"motorcortex.dev/motorcortex/test/tty"
 )
 
 // A question cannot move the cursor of who reads the inbox, and the table stands on a terminal as it was written.
@@ -50,7 +50,7 @@ func TestTheInboxOnATerminal(t *testing.T) {
 		}
 		builder.WithObjects(&run)
 	}
-	s := screen.New(t, 120, 8)
+	s := tty.New(t, 120, 8)
 	c := builder.Build()
 	streams := verb.Streams{In: s.TTY, Out: s.TTY, Err: s.TTY, Terminal: true, Screen: true}
 	p := verb.Program(streams, "kubectl-motor", "kubectl motor", "Test.", New(streams, func() (client.WithWatch, string, error) { return c, "ns", nil }))

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/test/golden"
-	"motorcortex.dev/motorcortex/test/screen"
+	"motorcortex.dev/motorcortex/test/tty"
 )
 
 // What a run says of itself cannot draw on the terminal of who asks why it stands still, and the commands there are about the cluster that was asked.
@@ -41,7 +41,7 @@ func TestWhyOnATerminal(t *testing.T) {
 		Spec:   v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: 1, Index: 1, ToolCalls: []v1alpha1.ToolCall{{ID: "c", Tool: "bash", Arguments: `{"command":"make"}`}}},
 		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "c", ErrorCode: "exit_2", DurationMilliseconds: 20}}},
 	}
-	s := screen.New(t, 100, 24)
+	s := tty.New(t, 100, 24)
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(run, step).Build()
 	streams := verb.Streams{In: s.TTY, Out: s.TTY, Err: s.TTY, Terminal: true, Screen: true}
 	connect := func() (client.WithWatch, string, error) { return c, run.Namespace, nil }

@@ -13,7 +13,7 @@ import (
 
 // The messages of the goroutine that reads the run.
 type (
-	// seenMsg is the run as it was read, and the lines that are new. Whoever gets it owns what is in it.
+	// seenMsg is the run as it was read, and the lines that are new. The screen owns what is in it.
 	seenMsg struct {
 		run   *v1alpha1.MotorRun
 		steps []v1alpha1.MotorStep

@@ -33,6 +33,9 @@ func wrap(line string, width int) []string {
 	return rows
 }
 
+// wrapWords cuts a row of this program into rows that fit a width, between words where it can.
+func wrapWords(row string, width int) []string { return strings.Split(ansi.Wrap(row, max(width, narrow), ""), "\n") }
+
 // fit cuts a line off that is too long.
 func fit(line string, width int) string {
 	return ansi.Truncate(strings.ReplaceAll(line, "\t", tab), max(width, 1), "…")

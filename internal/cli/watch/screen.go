@@ -97,7 +97,7 @@ func (m *model) below() (rows []string, cursor *tea.Cursor) {
 		return rows, cursor
 	}
 	if m.trouble != "" {
-		rows = wrap("the cluster cannot be asked, trying again: "+m.trouble, m.width)
+		rows = wrapWords("the cluster cannot be asked, trying again: "+m.trouble, m.width)
 	} else {
 		rows = []string{fit(m.status(), m.width)}
 	}
@@ -136,7 +136,7 @@ func (m *model) help() string {
 func (m *model) panelRows() (rows []string, cursor *tea.Cursor) {
 	p := m.panel
 	// What a decision is about must not be cut off.
-	add := func(row string) { rows = append(rows, wrap(row, m.width)...) }
+	add := func(row string) { rows = append(rows, wrapWords(row, m.width)...) }
 	if left := show.Until(m.now(), p.ask.ExpirationTime); left == "now" {
 		add("the time for an answer is over")
 	}

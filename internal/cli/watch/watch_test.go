@@ -27,7 +27,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/watch"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/test/golden"
-	"motorcortex.dev/motorcortex/test/screen"
+	"motorcortex.dev/motorcortex/test/tty"
 )
 
 var begin = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -40,7 +40,7 @@ func at(seconds int) metav1.Time {
 type rig struct {
 	t *testing.T
 	client.WithWatch
-	*screen.Screen
+	*tty.Screen
 
 	code chan int
 	// away is set while the cluster cannot be asked.
@@ -80,7 +80,7 @@ func newRig(t *testing.T, width, height int) *rig {
 		},
 		Status: v1alpha1.MotorStepStatus{Phase: v1alpha1.StepInFlight, Results: []v1alpha1.ToolResult{{CallID: "c0", OK: true, DurationMilliseconds: 3}}},
 	}
-	r := &rig{t: t, Screen: screen.New(t, width, height), code: make(chan int, 1)}
+	r := &rig{t: t, Screen: tty.New(t, width, height), code: make(chan int, 1)}
 	r.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(run, step).WithInterceptorFuncs(interceptor.Funcs{
 		Watch: r.watch,
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {

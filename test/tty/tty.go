@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package screen is a terminal for tests: a pseudo-terminal whose other end draws what is written to it.
-package screen
+// Package tty is a terminal for tests: a pseudo-terminal whose other end draws what is written to it.
+package tty
 
 import (
 	"errors"
