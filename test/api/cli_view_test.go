@@ -34,7 +34,7 @@ func TestRunsAreListedAndShown(t *testing.T) {
 	dana.want(0, "get run", r.ns+"/run  AwaitingInput (Question)", "count the words", "Asks (question)", "  1  a", `kubectl motor answer run -n `+r.ns+` --id `)
 	dana.want(0, "get second", "No manager has looked at it yet")
 	dana.want(0, "get run -o yaml", "kind: MotorRun\n", "task: count the words\n")
-	dana.want(4, "get run -o wide", "none of json, yaml, name, jsonl")
+	dana.want(4, "get run -o wide", "none of json, jsonl, yaml, name")
 	dana.want(0, "why run", "Last steps:", "bash    git push origin main", "Answer with:")
 	dana.want(0, "steps run", "=== attempt 1, step 1", "argument command:\n  | git push origin main", "  > one\n  > two\\u001b[2J\n", "=== attempt 1, step 2")
 	dana.want(0, "steps run -o name --step 2", "motorstep.motorcortex.dev/run-a01-s0002\n")

@@ -99,7 +99,7 @@ func TestAnAnswerThatAPersonMayNotGive(t *testing.T) {
 	if code := ends(); code != verb.ExitWaits {
 		t.Errorf("exit code %d:\n%s", code, s.Text())
 	}
-	s.Shows("kubectl motor answer run -n "+r.ns+" --kubeconfig ", "note: the run goes on")
+	s.Shows("kubectl motor answer run -n "+r.ns+" --id ", " --kubeconfig ", "note: the run goes on")
 }
 
 func TestCodeIsRunWithOneCommand(t *testing.T) {

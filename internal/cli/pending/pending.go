@@ -59,11 +59,11 @@ func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id b
 	if verb == "" {
 		return "" // A later operator asks what this plugin does not know.
 	}
-	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace + where
+	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace
 	if id {
 		s += " --id " + p.ID
 	}
-	return s + more
+	return s + where + more
 }
 
 // Commands returns commands that answer an ask without more questions, with Blank for words. They name the ask: by the time that one is pasted the run may

@@ -60,7 +60,7 @@ func TestCommandsHaveNothingOfTheModel(t *testing.T) {
 	t.Parallel()
 	p := v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Options: []string{"$(rm -rf ~)", "b"}, Default: "$(rm -rf ~)"}
 	got := pending.Commands(waits(p, v1alpha1.PendingInput{ID: "q2"}), &p, " --context prod")
-	want := []string{`kubectl motor answer portfolio -n agents --context prod --id q1 "…"`, "kubectl motor answer portfolio -n agents --context prod --id q1 --option 1…2"}
+	want := []string{`kubectl motor answer portfolio -n agents --id q1 --context prod "…"`, "kubectl motor answer portfolio -n agents --id q1 --context prod --option 1…2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
