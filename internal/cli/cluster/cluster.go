@@ -137,7 +137,7 @@ func (b bounded) Watch(ctx context.Context, list client.ObjectList, o ...client.
 // Selected are the flags of a command by which its user named the cluster, "" if there are none, with a space before each: a command that is
 // printed for the user to paste has them. They are quoted for a shell, and the path of the kubeconfig is absolute.
 func Selected(cmd *cobra.Command) string {
-	var all string
+	var all strings.Builder
 	for _, name := range []string{contextFlag, kubeconfigFlag} {
 		flag := cmd.Flag(name)
 		if flag == nil || !flag.Changed {
@@ -147,9 +147,9 @@ func Selected(cmd *cobra.Command) string {
 		if absolute, err := filepath.Abs(value); err == nil && name == kubeconfigFlag {
 			value = absolute
 		}
-		all += " --" + name + " " + quote(value)
+		all.WriteString(" --" + name + " " + quote(value))
 	}
-	return all
+	return all.String()
 }
 
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)

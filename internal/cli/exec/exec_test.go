@@ -3,6 +3,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,8 @@ type rig struct {
 	refuses error
 	created *v1alpha1.MotorRun
 	in      io.Reader
+	// leaves is after how long the person interrupts the command, a minute if it is not set.
+	leaves  time.Duration
 	streams verb.Streams
 }
 
@@ -66,7 +69,10 @@ func (r *rig) ends(succeeded metav1.ConditionStatus, reason, value string) {
 }
 
 // does carries out the verb.
-func (r *rig) does(ctx context.Context, args ...string) (code int, out, errs string) {
+func (r *rig) does(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(r.leaves, time.Minute))
+	defer cancel()
 	var o, e strings.Builder
 	s := r.streams
 	s.In, s.Out, s.Err = r.in, &o, &e
@@ -96,10 +102,10 @@ func TestTheRunIsThatOfTheFlags(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, `{"ok":true,"value":2}`)
-			if code, out, errs := r.does(t.Context(), tt.args...); code != verb.ExitOK || out != "2\n" || errs != "" {
+			if code, out, errs := r.does(t, tt.args...); code != verb.ExitOK || out != "2\n" || errs != "" {
 				t.Errorf("exit code %d, %q, %q", code, out, errs)
 			}
-			if diff := cmp.Diff(tt.want, r.created.Spec); diff != "" {
+			if diff := gocmp.Diff(tt.want, r.created.Spec); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if r.created.Name != tt.name || r.created.Namespace != "ns" || (r.created.GenerateName == "exec-") != (tt.name == "") {
@@ -138,7 +144,7 @@ func TestWhatTheCodeCameTo(t *testing.T) {
 			r := newRig(t, "")
 			r.ends(tt.succeeded, "Timeout", tt.value)
 			r.streams.Screen = tt.screen
-			code, out, errs := r.does(t.Context(), append(strings.Fields(tt.args), "--language", "javascript")...)
+			code, out, errs := r.does(t, append(strings.Fields(tt.args), "--language", "javascript")...)
 			if code != tt.code || out != tt.out || errs != tt.errs {
 				t.Errorf("exit code %d, prints\n%s\nand\n%s", code, out, errs)
 			}
@@ -176,7 +182,7 @@ func TestWhatKeepsTheCodeFromRunning(t *testing.T) {
 			if tt.change != nil {
 				tt.change(r)
 			}
-			if code, out, errs := r.does(t.Context(), strings.Fields(tt.args)...); code != tt.code || out != "" || !strings.Contains(errs, tt.says) {
+			if code, out, errs := r.does(t, strings.Fields(tt.args)...); code != tt.code || out != "" || !strings.Contains(errs, tt.says) {
 				t.Errorf("exit code %d, %q, %q", code, out, errs)
 			}
 		})
@@ -194,9 +200,8 @@ func TestTheCodeIsNotWaitedForForEver(t *testing.T) {
 	in, writer := io.Pipe()
 	defer writer.Close()
 	r.in, r.streams.Terminal = in, true
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if code, _, errs := r.does(ctx, "--language", "python"); code != verb.ExitUnknown || !strings.Contains(errs, "until Ctrl-D") || !strings.Contains(errs, "interrupted; nothing was run") {
+	r.leaves = 10 * time.Millisecond
+	if code, _, errs := r.does(t, "--language", "python"); code != verb.ExitUnknown || !strings.Contains(errs, "until Ctrl-D") || !strings.Contains(errs, "interrupted; nothing was run") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }

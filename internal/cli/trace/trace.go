@@ -60,10 +60,10 @@ generative AI. It has spans that have ended, and neither arguments nor output.`,
 			fmt.Fprintf(s.Err, "note: its %d steps are in the archive, under the key %s\n", a.Steps, a.Key)
 		}
 		spans := Spans(run, steps)
-		switch format {
-		case output.JSONL:
+		if format == output.JSONL {
 			return output.Lines(s.Out, spans)
-		case OTLP:
+		}
+		if format == OTLP {
 			return writeOTLP(s.Out, run, spans, motorcortex.Version())
 		}
 		tree(s.Out, run, spans, time.Now())

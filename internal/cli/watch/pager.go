@@ -34,7 +34,9 @@ func wrap(line string, width int) []string {
 }
 
 // wrapWords cuts a row of this program into rows that fit a width, between words where it can.
-func wrapWords(row string, width int) []string { return strings.Split(ansi.Wrap(row, max(width, narrow), ""), "\n") }
+func wrapWords(row string, width int) []string {
+	return strings.Split(ansi.Wrap(row, max(width, narrow), ""), "\n")
+}
 
 // fit cuts a line off that is too long.
 func fit(line string, width int) string {
