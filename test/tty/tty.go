@@ -47,7 +47,11 @@ func New(t testing.TB, width, height int) *Screen {
 	// Programs ask terminals what they can do, and wait for the answer.
 	ends.Go(func() { _, _ = io.Copy(master, s.drawn) })
 	t.Cleanup(func() {
-		if err := errors.Join(tty.Close(), s.drawn.Close(), master.Close()); err != nil {
+		// Closing the emulator itself would race with the goroutine that reads its answers.
+		if answers, ok := s.drawn.InputPipe().(io.Closer); ok {
+			_ = answers.Close() // A pipe in memory.
+		}
+		if err := errors.Join(tty.Close(), master.Close()); err != nil {
 			t.Error(err)
 		}
 		ends.Wait()
