@@ -81,13 +81,18 @@ func (c Command) watch(ctx context.Context, cl client.WithWatch, run *v1alpha1.M
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newModel(within, cl, run, c.Now)
-	program := tea.NewProgram(m, tea.WithContext(within), tea.WithInput(c.In), tea.WithOutput(c.Out))
+	// A program whose context ends closes its input while it is still read. An interrupt quits it instead, as a key does.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	program := tea.NewProgram(m, tea.WithContext(life), tea.WithInput(c.In), tea.WithOutput(c.Out))
+	defer context.AfterFunc(ctx, func() { program.Send(tea.Quit()) })()
 	f := newFeed(run, program.Send)
 	o.Trouble = func(err error) { program.Send(troubleMsg{err}) }
 	var reader sync.WaitGroup
 	reader.Go(func() { program.Send(doneMsg{follow.Run(within, cl, f, run, o)}) })
 	_, err := program.Run()
-	// A message that waits to be taken is given up with the context.
+	// A message that waits to be taken is given up with the program.
+	end()
 	cancel()
 	reader.Wait()
 	c.farewell(m.run, where)

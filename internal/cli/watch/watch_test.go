@@ -246,6 +246,7 @@ func TestARunIsWatchedAnsweredAndEnds(t *testing.T) {
 	}
 	r.succeeds()
 	r.ends(verb.ExitOK)
+	r.ShowsNot("q leave")
 	golden.Check(t, "ended.txt", r.Shows("Completed: 3 positions", "              ACME\n"))
 }
 
