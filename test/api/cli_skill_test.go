@@ -76,7 +76,7 @@ func TestASkillIsImportedReviewedAndDecided(t *testing.T) {
 	will.want(1, "skill approve mail", "forbidden")
 	approve := "skill approve mail -n " + r.ns + " --revision " + first.Status.RevisionName + " --policy-hash " + first.Status.PolicyHash
 	_, out, _ := anna.does("skill", "review", "mail")
-	if !strings.Contains(out, "  kubectl motor "+approve+"\n") {
+	if !strings.Contains(out, "  kubectl motor "+approve+" --kubeconfig ") {
 		t.Fatalf("the command is not printed that approves it:\n%s", out)
 	}
 	anna.want(0, approve, "state:       Approved")

@@ -34,6 +34,8 @@ func New(c Command) *cobra.Command {
 // options are the flags that verbs have in common, and the arguments.
 type options struct {
 	name, revision, policyHash, note string
+	// where names the cluster in commands that are printed to paste; see cluster.Selected.
+	where string
 }
 
 func (o *options) bindRevision(cmd *cobra.Command) {

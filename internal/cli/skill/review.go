@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
@@ -34,7 +35,7 @@ Patterns find the facts, so well-hidden content is missed. Texts are those of th
 	var o options
 	o.bindRevision(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.name = args[0]
+		o.name, o.where = args[0], cluster.Selected(cmd)
 		return c.reviewSkill(cmd.Context(), &o)
 	}
 	return cmd
@@ -60,9 +61,9 @@ func (c Command) reviewSkill(ctx context.Context, o *options) error {
 	if lost != nil {
 		fmt.Fprintf(c.Out, "\nChanges: unknown, the approved files cannot be read: %s\n", shown(lost.Error()))
 	} else {
-		c.changes(s, rev, base, now)
+		c.changes(s, rev, base, now, o.where)
 	}
-	c.commands(s, rev)
+	c.commands(s, rev, o.where)
 	return nil
 }
 
@@ -200,7 +201,7 @@ func (c Command) advice(rev *v1alpha1.SkillRevision) {
 }
 
 // changes prints the beginning of the differences to the approved files.
-func (c Command) changes(s subject, rev *v1alpha1.SkillRevision, base, now []skill.File) {
+func (c Command) changes(s subject, rev *v1alpha1.SkillRevision, base, now []skill.File, at string) {
 	var text strings.Builder
 	quiet := c
 	quiet.Out = &text
@@ -217,8 +218,8 @@ func (c Command) changes(s subject, rev *v1alpha1.SkillRevision, base, now []ski
 	left := maxDiffLines
 	for line := range strings.Lines(text.String()) {
 		if left--; left < 0 {
-			fmt.Fprintf(c.Out, "  … and %d more lines: kubectl motor skill diff %s -n %s --revision %s\n",
-				strings.Count(text.String(), "\n")-maxDiffLines, s.Name, s.Namespace, rev.Name)
+			fmt.Fprintf(c.Out, "  … and %d more lines: kubectl motor skill diff %s -n %s --revision %s%s\n",
+				strings.Count(text.String(), "\n")-maxDiffLines, s.Name, s.Namespace, rev.Name, at)
 			return
 		}
 		// A line of a file never stands where this program's own words do.
@@ -226,20 +227,20 @@ func (c Command) changes(s subject, rev *v1alpha1.SkillRevision, base, now []ski
 	}
 }
 
-// commands prints what decides about exactly what was shown.
-func (c Command) commands(s subject, rev *v1alpha1.SkillRevision) {
+// commands prints what decides about exactly what was shown, in the cluster that at names.
+func (c Command) commands(s subject, rev *v1alpha1.SkillRevision, at string) {
 	subject := fmt.Sprintf("%s -n %s --revision %s", s.Name, s.Namespace, rev.Name)
 	rejected := slices.ContainsFunc(s.Spec.Rejections, func(r v1alpha1.SkillRejection) bool { return r.ContentHash == rev.Spec.ContentHash })
 	hash := skill.PolicyHash(&s.Spec.Policy)
 	if a := s.Status.Approved; s.Status.State == v1alpha1.SkillApproved && a != nil && a.RevisionName == rev.Name && a.PolicyHash == hash {
-		fmt.Fprintf(c.Out, "\nThis is approved as it is. To take that back:\n  kubectl motor skill revoke %s -n %s\n", s.Name, s.Namespace)
+		fmt.Fprintf(c.Out, "\nThis is approved as it is. To take that back:\n  kubectl motor skill revoke %s -n %s%s\n", s.Name, s.Namespace, at)
 		return
 	}
 	fmt.Fprintln(c.Out, "\nDecide with:")
 	if skill.CheckPolicy(&s.Spec.Policy) == nil {
-		fmt.Fprintf(c.Out, "  kubectl motor skill approve %s --policy-hash %s\n", subject, hash)
+		fmt.Fprintf(c.Out, "  kubectl motor skill approve %s --policy-hash %s%s\n", subject, hash, at)
 	}
 	if !rejected {
-		fmt.Fprintf(c.Out, "  kubectl motor skill reject %s\n", subject)
+		fmt.Fprintf(c.Out, "  kubectl motor skill reject %s%s\n", subject, at)
 	}
 }

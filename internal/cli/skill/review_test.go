@@ -113,10 +113,10 @@ Changes since the approved revision ` + r.first.Name + `:
   +echo <U+001B>[31mtwo
 
 Decide with:
-  kubectl motor skill approve weather -n ns --revision ` + r.second.Name + ` --policy-hash ` + hash + `
-  kubectl motor skill reject weather -n ns --revision ` + r.second.Name + `
+  kubectl motor skill approve weather -n ns --revision ` + r.second.Name + ` --policy-hash ` + hash + ` --context prod
+  kubectl motor skill reject weather -n ns --revision ` + r.second.Name + ` --context prod
 `
-	code, out, errs := r.run("review", "weather")
+	code, out, errs := r.run("review", "weather", "--context", "prod")
 	before, after, _ := strings.Cut(out, r.second.Name+", ")
 	_, after, _ = strings.Cut(after, " old\n")
 	if diff := cmp.Diff(want, before+r.second.Name+", AGE old\n"+after); code != 0 || diff != "" || errs != "" {
@@ -138,7 +138,7 @@ func TestReviewOfOtherStates(t *testing.T) {
 		r := newRig(t, func(s *v1alpha1.Skill) {
 			s.Status.State, s.Status.Approved.PolicyHash = v1alpha1.SkillApproved, skill.PolicyHash(&s.Spec.Policy)
 		})
-		r.want(0, []string{"review", "weather", "--revision", r.first.Name}, "Changes: none", "This is approved as it is", "skill revoke weather -n ns")
+		r.want(0, []string{"review", "weather", "--revision", r.first.Name, "--context", "prod"}, "Changes: none", "This is approved as it is", "skill revoke weather -n ns --context prod\n")
 	})
 	t.Run("it was rejected", func(t *testing.T) {
 		t.Parallel()
@@ -170,14 +170,14 @@ func TestReviewOfOtherStates(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
 		long := r.put(r.skill(), map[string]string{"SKILL.md": manifest + strings.Repeat("x\n", 5000), "scripts/send.sh": "#!/bin/sh\necho one\n"})
-		_, out, _ := r.run("review", "weather", "--revision", long.Name)
-		if n := strings.Count(out, "  +x\n"); n > 400 || n < 300 || !strings.Contains(out, " more lines: kubectl motor skill diff weather -n ns --revision "+long.Name) {
+		_, out, _ := r.run("review", "weather", "--revision", long.Name, "--context", "prod")
+		if n := strings.Count(out, "  +x\n"); n > 400 || n < 300 || !strings.Contains(out, " more lines: kubectl motor skill diff weather -n ns --revision "+long.Name+" --context prod\n") {
 			t.Errorf("%d lines are shown", n)
 		}
 	})
 }
 
-// Between the look and the decision, somebody else may have changed the policy.
+// Between the look and the decision, another person may have changed the policy.
 func TestApproveOfAPolicyThatChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
