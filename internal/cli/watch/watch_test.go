@@ -415,6 +415,7 @@ func TestTheWindowChanges(t *testing.T) { //nolint:paralleltest // The signal ab
 	r.Types("\r")
 	r.Shows("make the window larger")
 	r.Resize(30, 14)
+	r.ShowsNot("make the window larger")
 	r.Shows("more rows")
 	// Rows that were cut must still be seen to be the model's.
 	r.Types("\x1b[6~")
