@@ -4,12 +4,12 @@ package ask
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
@@ -39,17 +39,17 @@ func (c Command) answer() *cobra.Command {
 	return cmd
 }
 
-func (c Command) answerWith(ctx context.Context, s *Subject, text string, option int) error {
+func (c Command) answerWith(ctx context.Context, s *reply.Ask, text string, option int) error {
 	var err error
 	switch {
 	case option < 0 || option > len(s.Options):
-		s.print(c.Err, time.Now())
+		s.Print(c.Err, time.Now())
 		return verb.Misusedf("--option %d: the question has %d options", option, len(s.Options))
 	case option > 0:
-		s.print(c.Err, time.Now())
+		s.Print(c.Err, time.Now())
 		text = s.Options[option-1]
 	case text == "":
-		s.print(c.Err, time.Now())
+		s.Print(c.Err, time.Now())
 		if !c.Terminal {
 			return verb.Misusedf("the TEXT of the answer is missing")
 		}
@@ -61,7 +61,7 @@ func (c Command) answerWith(ctx context.Context, s *Subject, text string, option
 }
 
 // readAnswer reads an answer from the terminal: words, or the number of an option.
-func (c Command) readAnswer(ctx context.Context, s *Subject) (string, error) {
+func (c Command) readAnswer(ctx context.Context, s *reply.Ask) (string, error) {
 	prompt := "Answer: "
 	if len(s.Options) > 0 {
 		prompt = "Answer (a number chooses): "
@@ -71,17 +71,8 @@ func (c Command) readAnswer(ctx context.Context, s *Subject) (string, error) {
 		return "", err
 	}
 	answer, _, err := s.Answer(line)
-	return answer, err
-}
-
-// Answer is the answer that a person typed: words, or the number of an option, which is returned then.
-func (s *Subject) Answer(line string) (answer string, option int, err error) {
-	if n, notANumber := strconv.Atoi(line); notANumber == nil && n >= 1 && n <= len(s.Options) {
-		return s.Options[n-1], n, nil
+	if err != nil {
+		return "", verb.Misused(err)
 	}
-	if line == "" {
-		// Who wants to leave must not send the words of the model.
-		return "", 0, verb.Misusedf("the answer is empty")
-	}
-	return line, 0, nil
+	return answer, nil
 }

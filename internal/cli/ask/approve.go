@@ -48,7 +48,7 @@ that the call is the one that you have seen. What is sent is the digest that was
 		question := fmt.Sprintf("Approve this call of %s (%s)?", show.Line(s.Action.Tool, maxTitle), show.Size(s.Action.Arguments))
 		if *wholeRun {
 			if s.Action.Rule == "" {
-				return fmt.Errorf("%s: only this call can be approved, no rule asked for it. Leave out --run", s.run.Name)
+				return fmt.Errorf("%s: only this call can be approved, no rule asked for it. Leave out --run", s.Run.Name)
 			}
 			r.Decision = v1alpha1.DecisionApproveRun
 			question = fmt.Sprintf("Approve this call, and until the run ends every call of %s by %s?", show.Line(s.Action.Tool, maxTitle), show.Line(s.Action.Rule, 4*maxTitle))

@@ -6,6 +6,7 @@ package ask
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/complete"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
@@ -63,16 +65,16 @@ func (c Command) verb(cmd *cobra.Command, kinds ...v1alpha1.InputKind) (*cobra.C
 }
 
 // find reads the run and chooses the ask.
-func (c Command) find(ctx context.Context, name string, ch *choice) (*Subject, error) {
+func (c Command) find(ctx context.Context, name string, ch *choice) (*reply.Ask, error) {
 	cl, namespace, err := c.Connect()
 	if err != nil {
 		return nil, err
 	}
-	s := &Subject{client: cl}
-	if s.run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
+	s := &reply.Ask{Client: cl}
+	if s.Run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
 		return nil, err
 	}
-	open := pending.Open(s.run)
+	open := pending.Open(s.Run)
 	var fit []*v1alpha1.PendingInput
 	for _, p := range open {
 		if slices.Contains(ch.kinds, p.Kind) {
@@ -83,11 +85,11 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*Subject, e
 	case ch.id != "":
 		i := slices.IndexFunc(fit, func(p *v1alpha1.PendingInput) bool { return p.ID == ch.id })
 		if i < 0 {
-			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, s.otherwise(open, cluster.Selected(ch.cmd)))
+			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, otherwise(s, open, cluster.Selected(ch.cmd)))
 		}
 		s.PendingInput = fit[i]
 	case len(fit) == 0:
-		return nil, fmt.Errorf("%s: %s", name, s.otherwise(open, cluster.Selected(ch.cmd)))
+		return nil, fmt.Errorf("%s: %s", name, otherwise(s, open, cluster.Selected(ch.cmd)))
 	case ch.number < 0 || ch.number > len(fit):
 		return nil, verb.Misusedf("--number %d: %s asks %d such things", ch.number, name, len(fit))
 	case ch.number > 0:
@@ -102,33 +104,21 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*Subject, e
 }
 
 // otherwise says what the run waits for, if that is not what the verb answers. where is in the command.
-func (s *Subject) otherwise(open []*v1alpha1.PendingInput, where string) string {
-	st := &s.run.Status
+func otherwise(s *reply.Ask, open []*v1alpha1.PendingInput, where string) string {
+	st := &s.Run.Status
 	if len(open) > 0 {
 		p := open[0]
-		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.run, p, where))
+		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.Run, p, where))
 	}
 	for _, p := range st.PendingInputs {
-		if r := pending.ResponseTo(s.run, p.ID); r != nil {
-			return "it was answered already, " + said(r)
+		if r := pending.ResponseTo(s.Run, p.ID); r != nil {
+			return "it was answered already, " + reply.Said(r)
 		}
 	}
 	if st.CompletionTime != nil {
 		return fmt.Sprintf("the run asks nothing any more, it has ended (%s)", st.Reason)
 	}
 	return "the run asks nothing now. " + show.Line(st.Message, 256)
-}
-
-// said is a response in words.
-func said(r *v1alpha1.Response) string {
-	what := string(r.Decision)
-	if what == "" {
-		what = strconv.Quote(show.Line(r.Answer, maxTitle))
-	}
-	if r.RespondedBy != "" {
-		return fmt.Sprintf("by %s: %s", show.Line(r.RespondedBy, maxTitle), what)
-	}
-	return "with " + what
 }
 
 // chooseOne lists asks, and has a person at a terminal choose one.
@@ -184,6 +174,33 @@ func (c Command) read(ctx context.Context, prompt string) (string, error) {
 func words(flag, s string) error {
 	if strings.TrimSpace(s) == pending.Blank {
 		return verb.Misusedf("%s is still %q: write your own words there", flag, pending.Blank)
+	}
+	return nil
+}
+
+// send sends the response, and prints what came of it.
+func (c Command) send(ctx context.Context, s *reply.Ask, r v1alpha1.Response, done string) error {
+	if err := s.Send(ctx, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "motorrun/%s %s\n", s.Run.Name, done)
+	return nil
+}
+
+// confirm asks for a yes at the terminal, or for the flag that stands for it.
+func (c Command) confirm(ctx context.Context, yes bool, question, without string) error {
+	if yes {
+		return nil
+	}
+	if !c.Terminal {
+		return verb.Misused(errors.New(without))
+	}
+	line, err := c.read(ctx, question+" [y/N] ")
+	if err != nil {
+		return err
+	}
+	if line = strings.ToLower(line); line != "y" && line != "yes" {
+		return errors.New("nothing was sent")
 	}
 	return nil
 }

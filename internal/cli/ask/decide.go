@@ -55,7 +55,7 @@ func (c Command) allow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s.print(c.Err, time.Now())
+		s.Print(c.Err, time.Now())
 		r := v1alpha1.Response{Decision: v1alpha1.DecisionAllowOnce, Reason: *reason}
 		done := fmt.Sprintf("may reach %s, for one call", s.Domain)
 		switch {
@@ -91,7 +91,7 @@ skip    go on without it`,
 		if err != nil {
 			return err
 		}
-		s.print(c.Err, time.Now())
+		s.Print(c.Err, time.Now())
 		word := verb.Arg(args, 1)
 		if word == "" && c.Terminal {
 			if word, err = c.read(cmd.Context(), "retry, done or skip? "); err != nil {
@@ -127,7 +127,7 @@ func (c Command) retry() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s.print(c.Err, time.Now())
+		s.Print(c.Err, time.Now())
 		r := v1alpha1.Response{Decision: v1alpha1.DecisionRetry, Guidance: *guidance}
 		for _, d := range *domains {
 			r.AddDomains = append(r.AddDomains, v1alpha1.Domain(d))

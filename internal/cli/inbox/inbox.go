@@ -12,25 +12,19 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/fields"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
-const (
-	// maxWhat is the most bytes of a question in the table.
-	maxWhat = 56
-	// pageSize is how many runs are read in one request.
-	pageSize = 500
-)
+// maxWhat is the most bytes of a question in the table.
+const maxWhat = 56
 
 // Entry is one ask of one run, as programs get it.
 type Entry struct {
@@ -64,11 +58,11 @@ Asks that you may not answer are left out: --all lists them too.`,
 		if *everywhere {
 			in = ""
 		}
-		runs, err := waiting(cmd.Context(), c, in)
+		runs, err := lookup.Waiting(cmd.Context(), c, in)
 		if err != nil {
 			return err
 		}
-		found, hidden, err := collect(cmd.Context(), &rights{client: c, inNamespace: map[right]bool{}}, runs, *all, cluster.Selected(cmd))
+		found, hidden, err := collect(cmd.Context(), rights.Of(c), runs, *all, cluster.Selected(cmd))
 		if err != nil {
 			return err
 		}
@@ -86,49 +80,12 @@ Asks that you may not answer are left out: --all lists them too.`,
 	return cmd
 }
 
-// waiting reads the runs that wait for a person. Who may not list them in all namespaces at once is shown those of each namespace.
-func waiting(ctx context.Context, c client.Client, namespace string) ([]v1alpha1.MotorRun, error) {
-	runs, err := list(ctx, c, namespace)
-	if namespace != "" || !apierrors.IsForbidden(err) {
-		return runs, err
-	}
-	namespaces := &corev1.NamespaceList{}
-	if listed := c.List(ctx, namespaces); listed != nil {
-		return nil, fmt.Errorf("%w. You may not list namespaces either: name one with -n", err)
-	}
-	runs = nil
-	for i := range namespaces.Items {
-		more, err := list(ctx, c, namespaces.Items[i].Name)
-		if err != nil && !apierrors.IsForbidden(err) {
-			return nil, err
-		}
-		runs = append(runs, more...)
-	}
-	return runs, nil
-}
-
-func list(ctx context.Context, c client.Client, namespace string) ([]v1alpha1.MotorRun, error) {
-	var runs []v1alpha1.MotorRun
-	page := &v1alpha1.MotorRunList{}
-	for {
-		err := c.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(page.Continue),
-			client.MatchingFieldsSelector{Selector: fields.OneTermNotEqualSelector("status.pendingKind", "")})
-		if err != nil {
-			return nil, fmt.Errorf("list MotorRuns: %w", err)
-		}
-		runs = append(runs, page.Items...)
-		if page.Continue == "" {
-			return runs, nil
-		}
-	}
-}
-
 // collect returns the asks that the person may answer, and how many others there are. where is in the commands.
-func collect(ctx context.Context, mine *rights, runs []v1alpha1.MotorRun, all bool, where string) (found []Entry, hidden int, err error) {
+func collect(ctx context.Context, mine *rights.Rights, runs []v1alpha1.MotorRun, all bool, where string) (found []Entry, hidden int, err error) {
 	for i := range runs {
 		run := &runs[i]
 		for _, p := range pending.Open(run) {
-			may, err := mine.answer(ctx, run, p.Kind)
+			may, err := mine.Answer(ctx, run, p.Kind)
 			if err != nil {
 				return nil, 0, err
 			}

@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/output"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 )
 
 var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -73,7 +74,7 @@ func (r *reviews) client(t *testing.T) client.Client {
 func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 	t.Parallel()
 	r := &reviews{allowed: map[string]bool{"respond motorruns ns": true, "approve motorruns other release": true}}
-	mine := &rights{client: r.client(t), inNamespace: map[right]bool{}}
+	mine := rights.Of(r.client(t))
 	found, hidden, err := collect(t.Context(), mine, someRuns(), false, "")
 	var names []string
 	for _, e := range found {
@@ -95,7 +96,7 @@ func TestWhatOthersAnswerIsLeftOut(t *testing.T) {
 func TestRetriesNeedUpdateAlone(t *testing.T) {
 	t.Parallel()
 	r := &reviews{allowed: map[string]bool{"update motorruns ns": true}}
-	found, hidden, err := collect(t.Context(), &rights{client: r.client(t), inNamespace: map[right]bool{}}, someRuns(), false, "")
+	found, hidden, err := collect(t.Context(), rights.Of(r.client(t)), someRuns(), false, "")
 	if err != nil || len(found) != 1 || found[0].Run != "never" || hidden != 3 {
 		t.Errorf("%+v, %d hidden, %v", found, hidden, err)
 	}
@@ -103,7 +104,7 @@ func TestRetriesNeedUpdateAlone(t *testing.T) {
 
 func entries(t *testing.T) []Entry {
 	t.Helper()
-	found, _, err := collect(t.Context(), &rights{client: (&reviews{}).client(t), inNamespace: map[right]bool{}}, someRuns(), true, "")
+	found, _, err := collect(t.Context(), rights.Of((&reviews{}).client(t)), someRuns(), true, "")
 	if err != nil {
 		t.Fatal(err)
 	}

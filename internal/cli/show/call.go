@@ -17,19 +17,27 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Call writes a tool call whole: texts of its arguments as they were written, each row marked, and the change of an edit as a diff. No row begins with
-// a text of the model's: it could look like one of this program's.
-func Call(w io.Writer, tool, arguments string) {
-	fmt.Fprintf(w, "tool: %s\n", Line(tool, len(tool)*6))
+// Part is a part of a call: an argument, or the change of an edit.
+type Part struct {
+	// Name of the argument.
+	Name string
+	// Text as it was written: it is not fit to be shown yet.
+	Text string
+	// Diff says that the text is a unified diff, of the file that Name is the path of.
+	Diff bool
+	// Raw says that the text is all arguments as the model wrote them: readers would take them in more than one way.
+	Raw bool
+}
+
+// Parts returns a tool call whole: texts of its arguments as they were written, and the change of an edit as a diff.
+func Parts(tool, arguments string) []Part {
 	object, ok := parse(tool, arguments)
 	if !ok {
-		// Readers would take it in more than one way: it is shown as it is.
-		Block(w, mark, arguments)
-		return
+		return []Part{{Text: arguments, Raw: true}}
 	}
+	var parts []Part
 	if edit, ok := editOf(tool, object); ok {
-		fmt.Fprintf(w, "path: %s\n", calls.Visible(edit.Path))
-		Block(w, mark, udiff.Unified("before", "after", edit.OldText, edit.NewText))
+		parts = append(parts, Part{Name: edit.Path, Text: udiff.Unified("before", "after", edit.OldText, edit.NewText), Diff: true})
 		delete(object, "path")
 		delete(object, "oldText")
 		delete(object, "newText")
@@ -39,16 +47,30 @@ func Call(w io.Writer, tool, arguments string) {
 		if !isText {
 			s = text.JSON(object[name])
 		}
-		fmt.Fprintf(w, "argument %s%s:\n", calls.Visible(name), end(s))
-		Block(w, mark, s)
+		parts = append(parts, Part{Name: name, Text: s})
+	}
+	return parts
+}
+
+// Call writes the parts of a tool call, each row marked. No row begins with a text of the model's: it could look like one of this program's.
+func Call(w io.Writer, tool, arguments string) {
+	fmt.Fprintf(w, "tool: %s\n", Line(tool, len(tool)*6))
+	for _, p := range Parts(tool, arguments) {
+		switch {
+		case p.Diff:
+			fmt.Fprintf(w, "path: %s\n", calls.Visible(p.Name))
+		case !p.Raw:
+			fmt.Fprintf(w, "argument %s%s:\n", calls.Visible(p.Name), End(p.Text))
+		}
+		Block(w, mark, p.Text)
 	}
 }
 
 // mark is before each row of a text that is not this program's.
 const mark = "  | "
 
-// end says what cannot be seen of a text whose lines are printed.
-func end(s string) string {
+// End says what cannot be seen of a text whose lines are printed.
+func End(s string) string {
 	switch {
 	case s == "":
 		return " (empty)"

@@ -29,8 +29,9 @@ func TestCall(t *testing.T) {
 			"edit", `{"path":"a","oldText":"# ","newText":"# \n"}`,
 			"tool: edit\nargument newText (ends with a line break):\n  | # \nargument oldText:\n  | # \nargument path:\n  | a\n",
 		},
-		"a carriage return":    {"bash", "{\"command\":\"cat <<E\\nE\\r\\nrm x\"}", "tool: bash\nargument command:\n  | cat <<E\n  | E\\u000d\n  | rm x\n"},
-		"a text like a digest": {"bash", `{"command":"ls","digest":"sha256:0"}`, "tool: bash\nargument command:\n  | ls\nargument digest:\n  | sha256:0\n"},
+		"a carriage return":          {"bash", "{\"command\":\"cat <<E\\nE\\r\\nrm x\"}", "tool: bash\nargument command:\n  | cat <<E\n  | E\\u000d\n  | rm x\n"},
+		"an argument without a name": {"bash", `{"":"x"}`, "tool: bash\nargument :\n  | x\n"},
+		"a text like a digest":       {"bash", `{"command":"ls","digest":"sha256:0"}`, "tool: bash\nargument command:\n  | ls\nargument digest:\n  | sha256:0\n"},
 		"a line beyond the screen": {
 			"bash", `{"command":"` + strings.Repeat("x", 150) + `"}`, "tool: bash\nargument command:\n  | " + strings.Repeat("x", 100) + "\n  | " + strings.Repeat("x", 50) + "\n",
 		},

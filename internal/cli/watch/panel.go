@@ -14,7 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/ask"
+	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 )
 
@@ -66,9 +66,14 @@ func newPanel(p *v1alpha1.PendingInput) *panel {
 	return &panel{ask: p, input: input}
 }
 
+// about is an ask of the run.
+func (m *model) about(p *v1alpha1.PendingInput) *reply.Ask {
+	return &reply.Ask{Client: m.client, Run: m.run, PendingInput: p}
+}
+
 // load asks for the text. A call that is longer than the status holds is read from its step.
 func (m *model) load(p *v1alpha1.PendingInput) tea.Cmd {
-	s, now := ask.Of(m.client, m.run, p), m.now()
+	s, now := m.about(p), m.now()
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(m.ctx, requestTime)
 		defer cancel()
@@ -154,7 +159,7 @@ func (m *model) answer() (text, says string, err error) {
 	if p.way.words != answerWords {
 		return text, p.way.label, nil
 	}
-	text, option, err := ask.Of(m.client, m.run, p.ask).Answer(text)
+	text, option, err := m.about(p.ask).Answer(text)
 	switch {
 	case err != nil:
 		return "", "", err
@@ -173,7 +178,7 @@ func (m *model) submit() tea.Cmd {
 		return nil
 	}
 	p.sending, p.problem = true, ""
-	s, r := ask.Of(m.client, m.run, p.ask), p.way.response(p.ask, text)
+	s, r := m.about(p.ask), p.way.response(p.ask, text)
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(m.ctx, requestTime)
 		defer cancel()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ask
+package reply
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func TestExplain(t *testing.T) {
 		"refused by the kind": {invalid, asks("uid", p), `ns/run did not take it: spec.responses: Invalid value: "x": it is no answer`},
 		"something else":      {errors.New("no route to host"), nil, "ns/run did not take it: no route to host"},
 	} {
-		s := &Subject{run: asks("uid", p), PendingInput: &p}
+		s := &Ask{Run: asks("uid", p), PendingInput: &p}
 		if got := explain(tt.err, s, tt.now).Error(); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package inbox
+// Package rights says what a person may answer.
+package rights
 
 import (
 	"context"
@@ -16,14 +17,17 @@ import (
 // right is a verb on the runs of a namespace.
 type right struct{ namespace, verb string }
 
-// rights are what the person may do. Those on all runs of a namespace are asked for once.
-type rights struct {
+// Rights are what a person may do. Those on all runs of a namespace are asked for once.
+type Rights struct {
 	client      client.Client
 	inNamespace map[right]bool
 }
 
-// answer reports whether the person may answer such an ask of the run. Admission asks for the same rights.
-func (r *rights) answer(ctx context.Context, run *v1alpha1.MotorRun, kind v1alpha1.InputKind) (bool, error) {
+// Of are the rights of the person whose client it is.
+func Of(c client.Client) *Rights { return &Rights{client: c, inNamespace: map[right]bool{}} }
+
+// Answer reports whether the person may answer such an ask of the run. Admission asks for the same rights.
+func (r *Rights) Answer(ctx context.Context, run *v1alpha1.MotorRun, kind v1alpha1.InputKind) (bool, error) {
 	verbs := []string{pending.Verb(kind)}
 	if kind == v1alpha1.InputRetry {
 		verbs = append(verbs, "update")
@@ -37,7 +41,7 @@ func (r *rights) answer(ctx context.Context, run *v1alpha1.MotorRun, kind v1alph
 }
 
 // may asks for the right on all runs of the namespace, and then, because a role can name runs, on this one.
-func (r *rights) may(ctx context.Context, run *v1alpha1.MotorRun, verb string) (bool, error) {
+func (r *Rights) may(ctx context.Context, run *v1alpha1.MotorRun, verb string) (bool, error) {
 	key := right{run.Namespace, verb}
 	may, known := r.inNamespace[key]
 	if !known {
@@ -53,7 +57,7 @@ func (r *rights) may(ctx context.Context, run *v1alpha1.MotorRun, verb string) (
 	return r.ask(ctx, run.Namespace, run.Name, verb)
 }
 
-func (r *rights) ask(ctx context.Context, namespace, name, verb string) (bool, error) {
+func (r *Rights) ask(ctx context.Context, namespace, name, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 		Namespace: namespace, Name: name, Verb: verb, Group: v1alpha1.GroupVersion.Group, Resource: "motorruns",
 	}}}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lookup_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
+)
+
+// A person who reads one of two namespaces is shown the runs of that one.
+func TestRunsOfTheNamespacesThatAPersonMayRead(t *testing.T) {
+	t.Parallel()
+	scheme, err := cluster.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := apierrors.NewForbidden(schema.GroupResource{Group: "motorcortex.dev", Resource: "motorruns"}, "", errors.New("no"))
+	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			options := (&client.ListOptions{}).ApplyOptions(o)
+			switch l := list.(type) {
+			case *corev1.NamespaceList:
+				l.Items = []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, {ObjectMeta: metav1.ObjectMeta{Name: "other"}}}
+			case *v1alpha1.MotorRunList:
+				if options.FieldSelector.String() != "status.pendingKind!=" {
+					t.Errorf("runs are selected by %q", options.FieldSelector)
+				}
+				if options.Namespace != "mine" {
+					return refused
+				}
+				l.Items = []v1alpha1.MotorRun{{ObjectMeta: metav1.ObjectMeta{Name: "run"}}}
+			}
+			return nil
+		},
+	}).Build()
+	for namespace, want := range map[string][]string{"": {"run"}, "mine": {"run"}, "other": nil} {
+		runs, err := lookup.Waiting(t.Context(), c, namespace)
+		var names []string
+		for i := range runs {
+			names = append(names, runs[i].Name)
+		}
+		if diff := cmp.Diff(want, names); diff != "" || apierrors.IsForbidden(err) != (namespace == "other") {
+			t.Errorf("%q: error %v (-want +got):\n%s", namespace, err, diff)
+		}
+	}
+}
