@@ -22,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/start"
 	"motorcortex.dev/motorcortex/internal/cli/steer"
 	"motorcortex.dev/motorcortex/internal/cli/trace"
+	"motorcortex.dev/motorcortex/internal/cli/ui"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/cli/view"
 	"motorcortex.dev/motorcortex/internal/cli/watch"
@@ -43,6 +44,7 @@ func New(s verb.Streams) *cobra.Command {
 		inbox.New(s, at.Connect),
 		trace.New(s, at.Connect),
 		watch.New(watch.Command{Streams: s, Connect: at.Connect, Now: time.Now}),
+		ui.New(ui.Command{Streams: s, Connect: at.Connect}),
 		version(s),
 	)
 	p.AddCommand(ask.New(ask.Command{Streams: s, Connect: at.Connect})...)

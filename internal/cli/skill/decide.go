@@ -4,8 +4,6 @@ package skill
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,24 +11,18 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/skill/decision"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-const (
-	// maxRejections is the most rejections that a skill has.
-	maxRejections = 16
-	// pollInterval is how often to check for the operator's reaction to a decision.
-	pollInterval = 200 * time.Millisecond
-)
+// pollInterval is how often to check for the operator's reaction to a decision.
+const pollInterval = 200 * time.Millisecond
 
 func (c Command) approve() *cobra.Command {
 	cmd := &cobra.Command{
@@ -79,15 +71,7 @@ func (c Command) approveSkill(ctx context.Context, o *options, wide *widening, e
 		return fmt.Errorf("the policy cannot be granted: %w", err)
 	}
 	approval.ContentHash, approval.PolicyHash = rev.Spec.ContentHash, skill.PolicyHash(&spec.Policy)
-	if approval.Account, err = s.user(ctx); err != nil {
-		return err
-	}
-	approval.ApprovedBy, spec.Approval = approval.Account, &approval
-	changes := []operation{{Op: "add", Path: "/spec/approval", Value: approval}}
-	if !equality.Semantic.DeepEqual(spec.Policy, s.Spec.Policy) {
-		changes = append(changes, operation{Op: "add", Path: "/spec/policy", Value: spec.Policy})
-	}
-	if err := s.patch(ctx, spec, changes, s.shows()...); err != nil {
+	if err := decision.Approve(ctx, s.client, s.Skill, &spec.Policy, &approval); err != nil {
 		return fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\npolicyHash:  %s\napprovedBy:  %s\n", rev.Name, approval.ContentHash, approval.PolicyHash, approval.ApprovedBy)
@@ -116,14 +100,7 @@ func (c Command) rejectSkill(ctx context.Context, o *options) error {
 	if slices.ContainsFunc(s.Spec.Rejections, func(r v1alpha1.SkillRejection) bool { return r.ContentHash == rejection.ContentHash }) {
 		return fmt.Errorf("the SkillRevision %s is rejected already", rev.Name)
 	}
-	if rejection.RejectedBy, err = s.user(ctx); err != nil {
-		return err
-	}
-	spec, changes, err := s.withRejection(rejection)
-	if err == nil {
-		err = s.patch(ctx, spec, changes)
-	}
-	if err != nil {
+	if err := decision.Reject(ctx, s.client, s.Skill, &rejection); err != nil {
 		return fmt.Errorf("reject the SkillRevision %s/%s: %w", s.Namespace, rev.Name, err)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\nrejectedBy:  %s\n", rev.Name, rejection.ContentHash, rejection.RejectedBy)
@@ -132,26 +109,6 @@ func (c Command) rejectSkill(ctx context.Context, o *options) error {
 	}
 	c.printState(ctx, s)
 	return nil
-}
-
-// withRejection is the spec with one rejection more. If the maximum is reached, it removes one of a content that is not there any more.
-func (s subject) withRejection(rejection v1alpha1.SkillRejection) (*v1alpha1.SkillSpec, []operation, error) {
-	spec := s.Spec.DeepCopy()
-	if len(spec.Rejections) == 0 {
-		spec.Rejections = []v1alpha1.SkillRejection{rejection}
-		return spec, []operation{{Op: "add", Path: "/spec/rejections", Value: spec.Rejections}}, nil
-	}
-	var changes []operation
-	if len(spec.Rejections) >= maxRejections {
-		gone := slices.IndexFunc(spec.Rejections, func(r v1alpha1.SkillRejection) bool {
-			return !slices.ContainsFunc(s.Status.Revisions, func(rev v1alpha1.RevisionSummary) bool { return rev.ContentHash == r.ContentHash })
-		})
-		if gone < 0 {
-			return nil, nil, fmt.Errorf("there are %d rejections already: take one out of spec.rejections", len(spec.Rejections))
-		}
-		changes = append(changes, operation{Op: "remove", Path: "/spec/rejections/" + strconv.Itoa(gone)})
-	}
-	return spec, append(changes, operation{Op: "add", Path: "/spec/rejections/-", Value: rejection}), nil
 }
 
 func (c Command) revoke() *cobra.Command {
@@ -173,73 +130,13 @@ func (c Command) revokeSkill(ctx context.Context, o *options) error {
 	if s.Spec.Approval == nil {
 		return fmt.Errorf("the Skill %s/%s has no approval that could be taken back", s.Namespace, s.Name)
 	}
-	spec := s.Spec.DeepCopy()
-	spec.Approval.Decision, spec.Approval.Note = v1alpha1.SkillDecisionRevoked, o.note
-	if spec.Approval.Account, err = s.user(ctx); err != nil {
-		return err
-	}
-	spec.Approval.ApprovedBy = spec.Approval.Account
-	if err := s.patch(ctx, spec, []operation{{Op: "add", Path: "/spec/approval", Value: spec.Approval}}); err != nil {
+	account, err := decision.Revoke(ctx, s.client, s.Skill, o.note)
+	if err != nil {
 		return fmt.Errorf("revoke the Skill %s/%s: %w", s.Namespace, s.Name, err)
 	}
-	fmt.Fprintf(c.Out, "revokedBy:   %s\n", spec.Approval.Account)
+	fmt.Fprintf(c.Out, "revokedBy:   %s\n", account)
 	c.printState(ctx, s)
 	return nil
-}
-
-// user asks the cluster who the user is.
-func (s subject) user(ctx context.Context) (string, error) {
-	review := &authenticationv1.SelfSubjectReview{}
-	if err := s.client.Create(ctx, review); err != nil {
-		return "", fmt.Errorf("ask the cluster who you are: %w", err)
-	}
-	if review.Status.UserInfo.Username == "" {
-		return "", errors.New("the cluster does not say who you are")
-	}
-	return review.Status.UserInfo.Username, nil
-}
-
-// operation is one of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
-// shows tests that the operator has seen nothing else since the skill was read: an approval counts as given in view of the status at its
-// arrival.
-func (s subject) shows() []operation {
-	var tests []operation
-	if s.Status.RevisionName != "" {
-		tests = append(tests, operation{Op: "test", Path: "/status/revisionName", Value: s.Status.RevisionName})
-	}
-	// A source can go back to a former content while the newest revision stays.
-	if src := s.Status.Source; src != nil && src.ContentHash != "" {
-		tests = append(tests, operation{Op: "test", Path: "/status/source/contentHash", Value: src.ContentHash})
-	}
-	return tests
-}
-
-// patch sends the changes of the spec in one request. The API server refuses it if the skill is not the one that was read, or a test fails.
-func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []operation, tests ...operation) error {
-	if equality.Semantic.DeepEqual(s.Spec, v1alpha1.SkillSpec{}) {
-		// Nothing can be added to a spec that is not there.
-		changes = []operation{{Op: "add", Path: "/spec", Value: spec}}
-	}
-	body, err := json.Marshal(slices.Concat([]operation{
-		{Op: "test", Path: "/metadata/uid", Value: s.UID}, {Op: "test", Path: "/metadata/generation", Value: s.Generation},
-	}, tests, changes))
-	if err != nil {
-		return err
-	}
-	err = s.client.Patch(ctx, s.Skill, client.RawPatch(types.JSONPatchType, body))
-	// The API server does not report that a test failed.
-	now := subject{Skill: &v1alpha1.Skill{}}
-	if err != nil && s.client.Get(ctx, client.ObjectKeyFromObject(s.Skill), now.Skill) == nil &&
-		(now.UID != s.UID || now.Generation != s.Generation || len(tests) > 0 && !slices.Equal(now.shows(), tests)) {
-		return fmt.Errorf("it has changed since it was read, look at it and decide again: %w", err)
-	}
-	return err
 }
 
 // printState waits until the operator has looked at the skill, and prints the resulting state.

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/output"
+	"motorcortex.dev/motorcortex/internal/cli/skill/decision"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
@@ -196,16 +197,14 @@ func (c Command) apply(ctx context.Context, s *v1alpha1.Skill, withPolicy bool) 
 	default:
 		spec := is.Spec.DeepCopy()
 		spec.Source = s.Spec.Source
-		changes := []operation{{Op: "add", Path: "/spec/source", Value: spec.Source}}
 		if withPolicy {
 			spec.Policy = s.Spec.Policy
-			changes = append(changes, operation{Op: "add", Path: "/spec/policy", Value: spec.Policy})
 		}
 		if equality.Semantic.DeepEqual(*spec, is.Spec) {
 			fmt.Fprintf(c.Out, "skill.motorcortex.dev/%s unchanged\n", s.Name)
 			break
 		}
-		if err := is.patch(ctx, spec, changes); err != nil {
+		if err := decision.Replace(ctx, cl, is.Skill, spec); err != nil {
 			return notImported(err, s)
 		}
 		fmt.Fprintf(c.Out, "skill.motorcortex.dev/%s configured\n", s.Name)

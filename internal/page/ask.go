@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
+	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/cli/reply"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
+	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
+)
+
+// maxAsks is how many asks the inbox shows at once.
+const maxAsks = 200
+
+// askView is an ask as a page shows it. Its texts are fit to be shown.
+type askView struct {
+	Namespace string             `json:"namespace"`
+	Run       string             `json:"run"`
+	UID       string             `json:"uid"`
+	ID        string             `json:"id"`
+	Kind      v1alpha1.InputKind `json:"kind"`
+	Word      string             `json:"word"`
+	// Seen stands for what the person sees: an answer names it, and counts only for that.
+	Seen      string      `json:"seen"`
+	Requester string      `json:"requester,omitempty"`
+	Attempt   int32       `json:"attempt,omitempty"`
+	Step      string      `json:"step,omitempty"`
+	Question  string      `json:"question"`
+	Options   []string    `json:"options,omitempty"`
+	Default   string      `json:"default,omitempty"`
+	Domain    string      `json:"domain,omitempty"`
+	Action    *actionView `json:"action,omitempty"`
+	// Reaches are the domains that the run reaches already.
+	Reaches   []string     `json:"reaches,omitempty"`
+	Asked     *metav1.Time `json:"asked,omitempty"`
+	Expires   *metav1.Time `json:"expires,omitempty"`
+	OnTimeout string       `json:"onTimeout,omitempty"`
+	Choices   []choice     `json:"choices"`
+	// May reports whether the person may answer. Otherwise Role is the ClusterRole that has the right.
+	May  bool   `json:"may"`
+	Role string `json:"role,omitempty"`
+}
+
+// actionView is a call that waits for approval.
+type actionView struct {
+	Tool   string     `json:"tool"`
+	Parts  []partView `json:"parts"`
+	Size   string     `json:"size,omitempty"`
+	Digest string     `json:"digest"`
+	Reason string     `json:"reason,omitempty"`
+	Rule   string     `json:"rule,omitempty"`
+	Check  bool       `json:"check,omitempty"`
+	// Problem is why the call cannot be shown whole, and so not be approved.
+	Problem string `json:"problem,omitempty"`
+}
+
+// partView is a part of a call.
+type partView struct {
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+	Diff bool   `json:"diff,omitempty"`
+	Raw  bool   `json:"raw,omitempty"`
+	End  string `json:"end,omitempty"`
+}
+
+func partsOf(tool, arguments string) []partView {
+	parts := show.Parts(tool, arguments)
+	views := make([]partView, 0, len(parts))
+	for _, p := range parts {
+		v := partView{Name: show.Text(p.Name), Text: show.Text(p.Text), Diff: p.Diff, Raw: p.Raw}
+		if !p.Diff && !p.Raw {
+			v.End = strings.TrimSpace(show.End(p.Text))
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// inbox lists what runs ask, the oldest deadline first.
+func inbox(ctx context.Context, q *query) (any, error) {
+	list, err := lookup.Waiting(ctx, q.Client, q.namespace())
+	if err != nil {
+		return nil, err
+	}
+	found := []askView{}
+	mine, more := rights.Of(q.Client), 0
+	for i := range list {
+		open := pending.Open(&list[i])
+		if len(found) >= maxAsks {
+			more += len(open)
+			continue
+		}
+		views, err := asksOf(ctx, q, mine, &list[i])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, views...)
+	}
+	slices.SortStableFunc(found, func(a, b askView) int {
+		if (a.Expires == nil) != (b.Expires == nil) {
+			if a.Expires == nil {
+				return 1
+			}
+			return -1
+		}
+		if a.Expires != nil && !a.Expires.Equal(b.Expires) {
+			return a.Expires.Compare(b.Expires.Time)
+		}
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
+	})
+	return map[string]any{"items": found, "more": more, "now": q.now}, nil
+}
+
+// asksOf shows what a run asks.
+func asksOf(ctx context.Context, q *query, mine *rights.Rights, run *v1alpha1.MotorRun) ([]askView, error) {
+	views := []askView{}
+	for _, p := range pending.Open(run) {
+		may, err := mine.Answer(ctx, run, p.Kind)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, viewOf(ctx, &reply.Ask{Client: q.Client, Run: run, PendingInput: p}, may))
+	}
+	return views, nil
+}
+
+func viewOf(ctx context.Context, a *reply.Ask, may bool) askView {
+	v := askView{
+		Namespace: a.Run.Namespace, Run: a.Run.Name, UID: string(a.Run.UID), ID: a.ID, Kind: a.Kind, Word: pending.Word(a.Kind), Seen: seen(a.PendingInput),
+		Step: a.StepName, Question: show.Text(a.Question), Domain: show.Text(string(a.Domain)), OnTimeout: string(a.OnTimeout),
+		Choices: choicesOf(a), May: may,
+	}
+	if v.Question == "" {
+		v.Question = show.Text(a.Title)
+	}
+	if r := a.Run.Spec.Requester; r != nil {
+		v.Requester = show.Text(r.Username)
+	}
+	if a.Attempt != nil {
+		v.Attempt = *a.Attempt
+	}
+	if a.Kind == v1alpha1.InputQuestion {
+		v.Options, v.Default = texts(a.Options), show.Text(a.Default)
+	}
+	if e := a.Run.Status.Egress; e != nil {
+		v.Reaches = texts(e.Domains)
+	}
+	v.Asked, v.Expires = instant(a.AskTime), instant(a.ExpirationTime)
+	if !may {
+		v.Role = asks.Role(a.Kind)
+	}
+	if a.Kind == v1alpha1.InputApproval {
+		v.Action = actionOf(ctx, a)
+	}
+	return v
+}
+
+func actionOf(ctx context.Context, a *reply.Ask) *actionView {
+	arguments, err := a.Call(ctx)
+	if a.Action == nil {
+		return &actionView{Problem: words(err)}
+	}
+	v := &actionView{
+		Tool: show.Text(a.Action.Tool), Digest: show.Text(a.Action.ArgsDigest), Reason: show.Text(a.Action.Reason), Rule: show.Text(a.Action.Rule), Check: a.Action.Check,
+	}
+	if err != nil {
+		// A part of a call is shown as such, for a person who wants to deny it.
+		v.Problem, v.Parts = words(err), []partView{{Text: show.Text(a.Action.Arguments), Raw: true}}
+		return v
+	}
+	v.Parts, v.Size = partsOf(a.Action.Tool, arguments), show.Size(arguments)
+	return v
+}
+
+// seen is a digest of everything of an ask that a person decides about.
+func seen(p *v1alpha1.PendingInput) string {
+	shown := v1alpha1.PendingInput{
+		ID: p.ID, Kind: p.Kind, Title: p.Title, Question: p.Question, Options: p.Options, Domain: p.Domain, Action: p.Action, Default: p.Default, Attempt: p.Attempt,
+	}
+	b, err := json.Marshal(shown)
+	if err != nil {
+		return "" // Strings and numbers have a JSON form.
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func texts[T ~string](list []T) []string {
+	all := make([]string, 0, len(list))
+	for _, s := range list {
+		all = append(all, show.Text(string(s)))
+	}
+	return all
+}
+
+func instant(t metav1.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// find reads the run and the ask that a person answers, and checks that it is the one that they were shown.
+func (q *query) find(ctx context.Context, uid, shown string) (*reply.Ask, error) {
+	run := &v1alpha1.MotorRun{}
+	if err := q.Client.Get(ctx, q.key(), run); err != nil {
+		return nil, err
+	}
+	name := run.Namespace + "/" + run.Name
+	if string(run.UID) != uid {
+		return nil, problem{http.StatusConflict, name + " did not take it: the run that asked is gone, and another one has its name."}
+	}
+	id := q.PathValue("id")
+	if r := pending.ResponseTo(run, id); r != nil {
+		return nil, problem{http.StatusConflict, fmt.Sprintf("%s did not take it: it was answered already, %s.", name, reply.Said(r))}
+	}
+	i := slices.IndexFunc(run.Status.PendingInputs, func(p v1alpha1.PendingInput) bool { return p.ID == id && !p.Answered })
+	if i < 0 {
+		return nil, problem{http.StatusConflict, name + " does not ask that any more."}
+	}
+	p := &run.Status.PendingInputs[i]
+	if seen(p) != shown {
+		return nil, problem{http.StatusConflict, name + " asks something else than what you were shown: look at it again."}
+	}
+	return &reply.Ask{Client: q.Client, Run: run, PendingInput: p}, nil
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {path, post} from './api.js';
+import {when} from './clock.js';
+import {diff, el, foreign, unique} from './dom.js';
+
+const afterwards = {Fail: 'the run fails', Deny: 'it counts as denied', UseDefault: 'the answer of the model counts'};
+
+// call shows the parts of a tool call whole.
+export function call(parts) {
+  return parts.map((p) => {
+    const title = p.raw ? 'Arguments, as the model wrote them' : p.diff ? `Change of ${p.name}` : `${p.name} ${p.end ?? ''}`;
+    return el('div', {class: 'part'}, el('div', {class: 'part-name'}, title), p.diff ? diff(p.text) : foreign(p.text, 'exact'));
+  });
+}
+
+function action(a) {
+  return el('div', {class: 'action'},
+    el('p', {}, a.check ? 'This call is a command of spec.accept: ' : 'The model wants to make this call: ', el('strong', {}, a.tool ?? ''), a.size && ` (${a.size})`),
+    a.parts && call(a.parts),
+    a.problem && el('p', {class: 'bad', role: 'alert'}, a.problem),
+    a.reason && el('p', {class: 'why'}, 'Because of: ', el('code', {}, a.reason)),
+    a.digest && el('p', {class: 'digest'}, 'Digest: ', el('code', {}, a.digest)));
+}
+
+// radio is one of the answers that a person chooses from.
+function radio(name, value, label, effect, more) {
+  const id = unique('choice'), about = unique('effect');
+  return el('div', {class: 'choice'},
+    el('input', {type: 'radio', name, id, value, 'aria-describedby': effect && about, ...more}),
+    el('label', {for: id}, label),
+    effect && el('p', {id: about, class: 'effect'}, effect));
+}
+
+function field(label, rows, more) {
+  const id = unique('text');
+  const area = rows > 1 ? el('textarea', {id, rows, ...more}) : el('input', {id, type: 'text', ...more});
+  return {area, node: el('div', {class: 'field', hidden: true}, el('label', {for: id}, label), area)};
+}
+
+// answerForm is the form of an ask. Nothing is chosen in it from the start.
+function answerForm(ask, {say, sent}) {
+  const name = unique('decision');
+  const question = ask.kind === 'Question';
+  const words = field(question ? 'Your answer' : 'Reason (the model reads it)', 3, {maxlength: question ? 16384 : 2048});
+  const domains = field('Hosts that it may reach as well, separated by spaces (optional)', 1, {autocomplete: 'off', spellcheck: 'false'});
+  const send = el('button', {type: 'submit', disabled: true}, 'Send');
+  const legend = question ? 'Answer' : 'Decide';
+  const choices = question
+    ? [...(ask.options ?? []).map((o, i) => radio(name, `${i + 1}`, foreign(o), o === ask.default && 'The model would choose this.')),
+      radio(name, '0', 'In your own words', null, {checked: !ask.options?.length})]
+    : ask.choices.map((c) => radio(name, c.decision, c.label, c.effect,
+      {disabled: Boolean(ask.action?.problem) && c.decision !== 'Deny'}));
+  const chosen = () => form.elements[name]?.value ?? '';
+  const offer = () => ask.choices.find((c) => c.decision === chosen());
+  const update = () => {
+    const value = chosen();
+    words.node.hidden = question ? value !== '0' : !offer()?.words;
+    if (!question) words.node.firstChild.textContent = offer()?.words === 'guidance' ? 'Guidance: what to do differently (optional)' : 'Reason (optional; the model reads it)';
+    domains.node.hidden = !offer()?.domains;
+    send.disabled = form.gone || value === '' || question && value === '0' && words.area.value.trim() === '';
+    send.textContent = offer() ? `Send: ${offer().label}` : 'Send';
+  };
+  const body = () => {
+    const b = {uid: ask.uid, seen: ask.seen};
+    const value = chosen(), text = words.area.value;
+    if (question) return value === '0' ? {...b, answer: text} : {...b, option: Number(value)};
+    b.decision = value;
+    if (ask.action) b.digest = ask.action.digest;
+    if (text.trim() && offer().words) b[offer().words] = text;
+    if (offer().domains && domains.area.value.trim()) b.domains = domains.area.value.trim().split(/[\s,]+/);
+    return b;
+  };
+  const form = el('form', {
+    class: 'answer', change: update, input: update,
+    submit: async (e) => {
+      e.preventDefault();
+      if (send.disabled) return;
+      form.sending = true;
+      send.disabled = true;
+      try {
+        const done = await post(`runs/${path(ask.namespace, ask.run, 'asks', ask.id)}`, body());
+        form.reset();
+        form.sending = false;
+        say(`${ask.run}: ${done.sent} was sent.`);
+        sent(form.closest('article'));
+      } catch (problem) {
+        form.sending = false;
+        update();
+        say(problem.message, true);
+      }
+    },
+  }, el('fieldset', {}, el('legend', {}, legend), choices), words.node, domains.node, send);
+  form.written = () => form.sending || words.area.value !== '' || domains.area.value !== '';
+  form.end = () => {
+    form.gone = true;
+    update();
+  };
+  update();
+  return form;
+}
+
+// askCard shows an ask with everything that a person decides about, and the form that answers it.
+export function askCard(ask, tools) {
+  const title = unique('ask');
+  const run = `#/runs/${path(ask.namespace, ask.run)}`;
+  const form = ask.may && (ask.kind === 'Question' || ask.choices.length) ? answerForm(ask, tools) : null;
+  const card = el('article', {class: 'card ask', 'aria-labelledby': title, tabindex: '-1'},
+    el('header', {},
+      el('h2', {id: title}, el('span', {class: `badge ${ask.kind.toLowerCase()}`}, ask.word), ' ', el('a', {href: run}, ask.run)),
+      el('p', {class: 'meta'}, ask.namespace,
+        ask.requester && ` · for ${ask.requester}`,
+        ask.attempt && ` · attempt ${ask.attempt}`,
+        ask.asked && [' · asked ', when(ask.asked)],
+        ask.expires && [' · expires ', when(ask.expires), afterwards[ask.onTimeout] && `, then ${afterwards[ask.onTimeout]}`])),
+    ask.action ? action(ask.action) : foreign(ask.question),
+    ask.default && !(ask.options ?? []).includes(ask.default) && el('div', {}, el('p', {}, 'The model would choose:'), foreign(ask.default)),
+    ask.reaches?.length > 0 && ask.kind !== 'Question' && el('p', {class: 'meta'}, `The run reaches: ${ask.reaches.join(', ')}`),
+    form,
+    !ask.may && el('p', {class: 'note'}, `You may not answer this. Have the ClusterRole ${ask.role} bound to you in the namespace ${ask.namespace}.`),
+    ask.may && !form && el('p', {class: 'note'}, 'This page does not know how to answer this: the operator is of a later version.'));
+  card.form = form;
+  return card;
+}
+
+// askKeeper says how the cards of asks stay while a person writes in them.
+export const askKeeper = {
+  key: (a) => `${a.namespace}/${a.run}/${a.uid}/${a.id}`,
+  busy: (card) => Boolean(card.form) && (card.form.written() || card.form.contains(document.activeElement)),
+  stale: (card, item) => {
+    // Only a deadline moved: what the person sees is the same.
+    if (item && JSON.parse(card.shows).seen === item.seen) return;
+    if (card.form.gone || card.form.sending) return;
+    card.form.end();
+    card.append(el('p', {class: 'bad', role: 'alert'}, item ? 'It asks something else now: look at it again.' : 'This is not asked any more. Your words were not sent.'));
+  },
+};

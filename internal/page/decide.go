@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/reply"
+	"motorcortex.dev/motorcortex/internal/cli/show"
+)
+
+// choice is one decision that an ask offers.
+type choice struct {
+	Decision v1alpha1.Decision `json:"decision"`
+	Label    string            `json:"label"`
+	// Effect says what is allowed afterwards.
+	Effect string `json:"effect"`
+	// Words is the text that goes with it: "reason", "guidance" or "".
+	Words string `json:"words,omitempty"`
+	// Domains says that hosts may be added.
+	Domains bool `json:"domains,omitempty"`
+}
+
+const (
+	withReason, withGuidance = "reason", "guidance"
+	maxBrief                 = 160
+)
+
+// choicesOf are the decisions that an ask offers. A question is answered with words, and an ask of a later operator with nothing.
+func choicesOf(a *reply.Ask) []choice {
+	name := show.Line(a.Run.Name, maxBrief)
+	switch a.Kind {
+	case v1alpha1.InputApproval:
+		return approvalChoices(a, name)
+	case v1alpha1.InputDomainRequest:
+		domain := show.Line(string(a.Domain), maxBrief)
+		return []choice{
+			{v1alpha1.DecisionAllowOnce, "Allow once", "The next call that can use the network may reach " + domain + ". Later ones may not.", withReason, false},
+			{v1alpha1.DecisionAllowRun, "Allow for the run", "Every call of " + name + " may reach " + domain + " until the run ends.", withReason, false},
+			{v1alpha1.DecisionDeny, "Deny", "The run reaches what it reached before, and goes on. The model is told not to ask again.", withReason, false},
+		}
+	case v1alpha1.InputOutcomeUnknown:
+		return []choice{
+			{v1alpha1.DecisionRetry, "Make the call again", "The call is made once more. If the first one had an effect, it has it twice.", "", false},
+			{v1alpha1.DecisionDone, "It is done", "The run goes on as if the call had succeeded. Its output is lost.", withReason, false},
+			{v1alpha1.DecisionSkip, "Go on without it", "The model is told that the call may or may not have had an effect.", withReason, false},
+		}
+	case v1alpha1.InputRetry:
+		return []choice{
+			{v1alpha1.DecisionRetry, "Try again", "Another attempt begins with the files that are there. The model reads your guidance.", withGuidance, true},
+			{v1alpha1.DecisionStop, "Stop", "The run ends as failed. The end has your reason.", withReason, false},
+		}
+	}
+	return []choice{}
+}
+
+func approvalChoices(a *reply.Ask, name string) []choice {
+	if a.Action == nil {
+		return []choice{}
+	}
+	tool := show.Line(a.Action.Tool, maxBrief)
+	all := []choice{{v1alpha1.DecisionApproveOnce, "Approve once", "This call is made, once. The next one is asked about again.", withReason, false}}
+	if a.Action.Rule != "" {
+		all = append(all, choice{
+			v1alpha1.DecisionApproveRun, "Approve for the run",
+			fmt.Sprintf("This call is made, and until %s ends every call of %s that needs approval by %s, without asking you.", name, tool, show.Line(a.Action.Rule, 8*maxBrief)), withReason, false,
+		})
+	}
+	return append(all, choice{v1alpha1.DecisionDeny, "Deny", "The call is not made, and the run goes on. The model reads your reason.", withReason, false})
+}
+
+// decided is what a person sends.
+type decided struct {
+	UID  string `json:"uid"`
+	Seen string `json:"seen"`
+	// Answer is words, or Option the number of an option, counted from 1.
+	Answer   string            `json:"answer"`
+	Option   int               `json:"option"`
+	Decision v1alpha1.Decision `json:"decision"`
+	Digest   string            `json:"digest"`
+	Reason   string            `json:"reason"`
+	Guidance string            `json:"guidance"`
+	Domains  []v1alpha1.Domain `json:"domains"`
+}
+
+// decide sends the run what a person decided about what they were shown.
+func decide(ctx context.Context, q *query) (any, error) {
+	var d decided
+	if err := q.read(&d); err != nil {
+		return nil, err
+	}
+	a, err := q.find(ctx, d.UID, d.Seen)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.response(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Send(ctx, *r); err != nil {
+		return nil, notTaken(err)
+	}
+	said := string(r.Decision)
+	if said == "" {
+		said = show.Text(r.Answer)
+	}
+	return map[string]string{"sent": said}, nil
+}
+
+// notTaken is the error of an answer that a run did not take. It says in words already what happened.
+func notTaken(err error) error {
+	status := statusOf(err)
+	if status == http.StatusBadGateway && !unreachable(err) && !errors.Is(err, context.DeadlineExceeded) {
+		status = http.StatusConflict
+	}
+	return problem{status, err.Error()}
+}
+
+// response is the response to an ask, if the decision is one of those that it offers.
+func (d *decided) response(ctx context.Context, a *reply.Ask) (*v1alpha1.Response, error) {
+	if a.Kind == v1alpha1.InputQuestion {
+		return d.answer(a)
+	}
+	offered := choicesOf(a)
+	i := slices.IndexFunc(offered, func(c choice) bool { return c.Decision == d.Decision })
+	switch {
+	case i < 0:
+		return nil, refused("%s does not offer the decision %q.", a.Run.Name, d.Decision)
+	case d.Answer != "" || d.Option != 0:
+		return nil, refused("It is no question: it takes a decision.")
+	case d.Reason != "" && offered[i].Words != withReason, d.Guidance != "" && offered[i].Words != withGuidance, len(d.Domains) > 0 && !offered[i].Domains:
+		return nil, refused("The decision %s does not go with these words.", d.Decision)
+	}
+	r := &v1alpha1.Response{Decision: d.Decision, Reason: d.Reason, Guidance: d.Guidance, AddDomains: d.Domains}
+	if a.Kind == v1alpha1.InputApproval {
+		if d.Digest != a.Action.ArgsDigest {
+			return nil, problem{http.StatusConflict, fmt.Sprintf("The call has the digest %s, and you were shown one with %s: nothing was sent.", a.Action.ArgsDigest, d.Digest)}
+		}
+		if _, err := a.Call(ctx); err != nil && d.Decision != v1alpha1.DecisionDeny {
+			return nil, problem{http.StatusConflict, err.Error()}
+		}
+		r.Digest = a.Action.ArgsDigest
+	}
+	return r, nil
+}
+
+// answer is the response to a question.
+func (d *decided) answer(a *reply.Ask) (*v1alpha1.Response, error) {
+	switch {
+	case d.Decision != "" || d.Reason != "" || d.Guidance != "" || len(d.Domains) > 0:
+		return nil, refused("A question takes an answer, and no decision.")
+	case (d.Option != 0) == (d.Answer != ""):
+		return nil, refused("Write an answer, or choose an option.")
+	case d.Option < 0 || d.Option > len(a.Options):
+		return nil, refused("The question has %d options.", len(a.Options))
+	case d.Option > 0:
+		return &v1alpha1.Response{Answer: a.Options[d.Option-1]}, nil
+	case strings.TrimSpace(d.Answer) == "":
+		return nil, refused("The answer is empty.")
+	}
+	return &v1alpha1.Response{Answer: d.Answer}, nil
+}
+
+func refused(format string, args ...any) error {
+	return problem{http.StatusUnprocessableEntity, fmt.Sprintf(format, args...)}
+}
