@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,18 +24,18 @@ const (
 type kind struct {
 	name string
 	// of is the change that an object of the kind stands for.
-	of func(o *metav1.PartialObjectMetadata) Change
+	of func(o metav1.Object) Change
 }
 
 var kinds = []kind{
-	{"MotorRun", func(o *metav1.PartialObjectMetadata) Change {
-		return Change{Kind: KindRun, Namespace: o.Namespace, Name: o.Name}
+	{"MotorRun", func(o metav1.Object) Change {
+		return Change{Kind: KindRun, Namespace: o.GetNamespace(), Name: o.GetName()}
 	}},
-	{"MotorStep", func(o *metav1.PartialObjectMetadata) Change {
-		return Change{Kind: KindRun, Namespace: o.Namespace, Name: o.Labels[v1alpha1.LabelRun]}
+	{"MotorStep", func(o metav1.Object) Change {
+		return Change{Kind: KindRun, Namespace: o.GetNamespace(), Name: o.GetLabels()[v1alpha1.LabelRun]}
 	}},
-	{"Skill", func(o *metav1.PartialObjectMetadata) Change {
-		return Change{Kind: KindSkill, Namespace: o.Namespace, Name: o.Name}
+	{"Skill", func(o metav1.Object) Change {
+		return Change{Kind: KindSkill, Namespace: o.GetNamespace(), Name: o.GetName()}
 	}},
 }
 
@@ -130,14 +131,18 @@ func (f *feed) once(ctx context.Context, k kind) (held bool, err error) {
 	defer w.Stop()
 	f.stands(k.name, "")
 	f.tell(Change{Kind: KindAll})
-	for e := range w.ResultChan() {
-		if e.Type == watch.Error {
-			// It begins anew in a moment, and if it cannot, that is told.
+	for {
+		select {
+		case <-ctx.Done():
 			return true, nil
-		}
-		if o, ok := e.Object.(*metav1.PartialObjectMetadata); ok {
-			f.tell(k.of(o))
+		case e, open := <-w.ResultChan():
+			if !open || e.Type == watch.Error {
+				// It begins anew in a moment, and if it cannot, that is told.
+				return true, nil
+			}
+			if o, err := apimeta.Accessor(e.Object); err == nil {
+				f.tell(k.of(o))
+			}
 		}
 	}
-	return true, nil
 }
