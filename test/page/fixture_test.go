@@ -37,6 +37,10 @@ func agents(t *testing.T) *fakecluster.Cluster {
 		ID: "a1-s5-c0", Kind: v1alpha1.InputDomainRequest, Domain: "api-v2.agentmail.test:443", Question: "The model asks to reach api-v2.agentmail.test:443: the API moved.",
 	})
 	evil := fakecluster.Run("agents", "evil", v1alpha1.PendingInput{ID: "a1-s1-c0", Kind: v1alpha1.InputQuestion, Question: hostile, Options: []string{hostile}})
+	// What expires first stands first.
+	for i, run := range []*v1alpha1.MotorRun{release, portfolio, edit} {
+		run.Status.PendingInputs[0].ExpirationTime = metav1.NewTime(time.Now().Add(time.Duration(10+5*i) * time.Minute))
+	}
 	objects := []client.Object{release, edit, portfolio, mail, evil}
 	return fakecluster.New(t, append(objects, append(built(), weather(t)...)...)...)
 }
