@@ -112,6 +112,10 @@ eval: ## Evaluate with a model: EVAL_BASE_URL, EVAL_MODEL, EVAL_API_KEY_FILE. Wi
 test-eval: ## Unit tests of the evaluation: its tasks' checks judge ends that were written down. Needs Python and Node.js, and no cluster.
 	go test -C test/eval -timeout 10m ./...
 
+.PHONY: test-page
+test-page: ## The page of kubectl motor ui in Chromium, with a cluster in memory. Needs the Debian package chromium, or CHROMIUM.
+	go test -C test/page -timeout 15m ./...
+
 .PHONY: figures
 figures: ## Measure the figures of docs/performance.md.
 	@hack/figures.sh

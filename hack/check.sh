@@ -15,7 +15,7 @@ for folder in $folders; do
 		clients+=("./${folder#pkg/client/}")
 		continue
 		;;
-	hack/devcluster* | hack/layout* | hack/tools* | pkg/client* | test/stores* | test/eval* | */testdata/*) continue ;; # Modules of their own, generated, and no packages.
+	hack/devcluster* | hack/layout* | hack/tools* | pkg/client* | test/stores* | test/eval* | test/page* | */testdata/*) continue ;; # Modules of their own, generated, and no packages.
 	test/api | test/e2e | test/skew) continue ;;                                                         # They need an API server or a cluster.
 	esac
 	compgen -G "$folder/*.go" >/dev/null || continue

@@ -22,7 +22,7 @@ part() {
 	TIMES+=("$(printf '%5d s  %s' $((SECONDS - began)) "$name")")
 }
 
-need git git gcc gcc python3 python3 ip iproute2 rg ripgrep pip3 python3-pip promtool prometheus
+need git git gcc gcc python3 python3 ip iproute2 rg ripgrep pip3 python3-pip promtool prometheus chromium chromium
 [ -e /usr/include/stdio.h ] || need stdio.h libc6-dev # The race detector is linked with C.
 need_node
 part "programs of the cluster" devcluster build
@@ -30,6 +30,7 @@ part "generated files" make --no-print-directory verify
 part "unit tests" make --no-print-directory test-unit
 part "unit tests of the development cluster" make --no-print-directory test-devcluster
 part "unit tests of the evaluation" make --no-print-directory test-eval
+part "the page in a browser" make --no-print-directory test-page
 part "drivers of the archive" make --no-print-directory test-stores
 part "API-server tests" make --no-print-directory test-api
 part "tests beside the last release" make --no-print-directory test-skew
