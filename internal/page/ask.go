@@ -97,6 +97,8 @@ func inbox(ctx context.Context, q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Beyond the bound, those are left out that have the most time.
+	slices.SortStableFunc(list, func(a, b v1alpha1.MotorRun) int { return compareDeadlines(deadline(&a), deadline(&b)) })
 	found := []askView{}
 	mine, more := rights.Of(q.Client), 0
 	for i := range list {
@@ -112,18 +114,33 @@ func inbox(ctx context.Context, q *query) (any, error) {
 		found = append(found, views...)
 	}
 	slices.SortStableFunc(found, func(a, b askView) int {
-		if (a.Expires == nil) != (b.Expires == nil) {
-			if a.Expires == nil {
-				return 1
-			}
-			return -1
-		}
-		if a.Expires != nil && !a.Expires.Equal(b.Expires) {
-			return a.Expires.Compare(b.Expires.Time)
-		}
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
+		return cmp.Or(compareDeadlines(a.Expires, b.Expires), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
 	})
 	return map[string]any{"items": found, "more": more, "now": q.now}, nil
+}
+
+// deadline is the first of a run's asks, nil if they have none.
+func deadline(run *v1alpha1.MotorRun) *metav1.Time {
+	var first *metav1.Time
+	for _, p := range pending.Open(run) {
+		if t := instant(p.ExpirationTime); compareDeadlines(t, first) < 0 {
+			first = t
+		}
+	}
+	return first
+}
+
+// compareDeadlines puts what expires first before, and what does not expire last.
+func compareDeadlines(a, b *metav1.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return a.Compare(b.Time)
 }
 
 // asksOf shows what a run asks.

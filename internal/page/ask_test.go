@@ -3,9 +3,11 @@
 package page_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,5 +132,25 @@ func TestTheInboxIsBounded(t *testing.T) {
 	}
 	if r.asks(http.MethodGet, "/api/inbox", "", &answer); len(answer.Items) != 200 || answer.More != 50 {
 		t.Errorf("%d asks, %d more", len(answer.Items), answer.More)
+	}
+}
+
+// Of too many asks, those with the least time are shown.
+func TestTheAsksWithTheLeastTimeAreShown(t *testing.T) {
+	t.Parallel()
+	var objects []client.Object
+	for i := range 210 {
+		run := fakecluster.Run("ns", fmt.Sprintf("run-%03d", i), v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion})
+		run.Status.PendingInputs[0].ExpirationTime = metav1.NewTime(run.CreationTimestamp.Add(time.Duration(1000-i) * time.Minute))
+		if i == 0 {
+			run.Status.PendingInputs[0].ExpirationTime = metav1.Time{}
+		}
+		objects = append(objects, run)
+	}
+	r := newRig(t, fakecluster.New(t, objects...))
+	var answer struct{ Items []struct{ Run string } }
+	r.asks(http.MethodGet, "/api/inbox", "", &answer)
+	if len(answer.Items) != 200 || answer.Items[0].Run != "run-209" || answer.Items[199].Run != "run-010" {
+		t.Errorf("%d asks, %+v first", len(answer.Items), answer.Items[0])
 	}
 }

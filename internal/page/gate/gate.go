@@ -6,6 +6,7 @@ package gate
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // policy lets a document load its own files and talk with its own server, and nothing else. No text becomes markup or a script, even by a mistake of
@@ -34,14 +35,13 @@ func Headers(next http.Handler) http.Handler {
 // A name that an attacker lets point to this address (DNS rebinding) is none of the origins, and neither is a foreign page that sends a form.
 func SameOrigin(origins []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme := "http://"
-		if r.TLS != nil {
-			scheme = "https://"
+		own := ""
+		if i := slices.IndexFunc(origins, func(o string) bool { return strings.HasSuffix(o, "://"+r.Host) }); i >= 0 {
+			own = origins[i]
 		}
-		own := scheme + r.Host
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site"); {
-		case !slices.Contains(origins, own):
+		case own == "":
 			http.Error(w, "This page has another address: open the link that was printed.", http.StatusForbidden)
 		case origin != "" && origin != own, origin == "" && !reads:
 			http.Error(w, "Only the page itself may ask this.", http.StatusForbidden)

@@ -47,8 +47,13 @@ export async function openWindow() {
   const code = new URLSearchParams(location.hash.slice(1)).get('code');
   if (!code) return;
   history.replaceState(null, '', '/#/inbox');
-  const {token} = await post('session', {code});
-  sessionStorage.setItem(tokenKey, token);
+  try {
+    const {token} = await post('session', {code});
+    sessionStorage.setItem(tokenKey, token);
+  } catch (problem) {
+    // A person who goes back to the link that opened this window has a window.
+    if (!sessionStorage.getItem(tokenKey)) throw problem;
+  }
 }
 
 // path joins the parts of a path.

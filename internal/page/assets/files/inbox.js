@@ -31,6 +31,8 @@ export function inbox({namespace, say}) {
   return {
     title: 'Inbox',
     node: el('div', {}, el('h1', {}, 'Inbox'), toggle, empty, list, more),
+    pause: 1000,
+    needs: ['MotorRun'],
     wants: (c) => c.kind === 'run',
     async load() {
       const answer = await get('inbox', {namespace});

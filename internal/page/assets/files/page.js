@@ -27,7 +27,7 @@ let namespace = '';
 let view = null;
 let loading = null, again = false, last = 0, timer = 0;
 
-// A view has a node, load, which reads what it shows, and wants, which reports whether a change is one that it shows.
+// A view has a node, load, which reads what it shows, wants, which reports whether a change is one that it shows, and needs, the kinds that it is of.
 const routes = [
   [/^\/inbox$/, () => inbox({namespace, say})],
   [/^\/runs$/, () => runs({namespace})],
@@ -45,6 +45,7 @@ function route() {
     if (!found) continue;
     view = make(...found.slice(1).map((part) => part && decodeURIComponent(part)));
     main.replaceChildren(view.node);
+    showLive();
     for (const link of document.querySelectorAll('nav a')) {
       if (at.startsWith(link.hash.slice(1))) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
@@ -92,13 +93,14 @@ const troubles = new Map();
 function told(changes) {
   for (const c of changes) if (c.kind === 'trouble') c.text ? troubles.set(c.name, c.text) : troubles.delete(c.name);
   showLive();
-  if (changes.some((c) => c.kind === 'all' || view.wants(c))) reload(150);
+  if (changes.some((c) => c.kind === 'all' || view?.wants(c))) reload(150);
 }
 
 let broken = '';
 
 function showLive() {
-  const text = broken || [...troubles.values()].join(' ');
+  // What the page of this moment does not show is no trouble for the person.
+  const text = broken || [...troubles].filter(([kind]) => view?.needs.includes(kind)).map(([, why]) => why).join(' ');
   liveLine.hidden = text === '';
   liveLine.textContent = text && `Not live: ${text}`;
   // What cannot be watched is read every now and then.

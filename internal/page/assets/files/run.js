@@ -104,6 +104,7 @@ export function run({namespace, name, say}) {
     title: name,
     pause: 1000,
     node: el('div', {}, el('h1', {}, name), asks, top, el('h2', {}, 'Timeline'), attempts),
+    needs: ['MotorRun', 'MotorStep'],
     wants: (c) => c.kind === 'run' && c.namespace === namespace && c.name === name,
     async load() {
       const answer = await get(`runs/${path(namespace, name)}`);

@@ -27,16 +27,25 @@ export function runs({namespace}) {
   const state = el('select', {id: 'state', change: () => (filters.state = state.value, show())}, states.map((s) => el('option', {value: s}, s)));
   const text = el('input', {id: 'text', type: 'search', value: filters.text, input: () => (filters.text = text.value, show())});
   state.value = filters.state;
-  let items = [], next = '';
-  const more = el('button', {type: 'button', hidden: true, click: async () => {
-    more.disabled = true;
-    const page = await get('runs', {namespace, continue: next}).catch(() => null);
-    more.disabled = false;
-    if (page) {
-      items = [...items, ...page.items];
-      next = page.continue;
+  let items = [], next = '', pages = 1;
+  // read reads as many pages as the person asked for.
+  const read = async () => {
+    let all = [], from = '';
+    for (let i = 0; i < pages && (i === 0 || from); i++) {
+      const page = await get('runs', {namespace, continue: from || undefined});
+      setNow(page.now);
+      all = all.concat(page.items);
+      from = page.continue;
     }
+    items = all.sort((a, b) => Date.parse(b.created) - Date.parse(a.created));
+    next = from;
     show();
+  };
+  const more = el('button', {type: 'button', hidden: true, click: async () => {
+    pages++;
+    more.disabled = true;
+    await read().catch(() => pages--);
+    more.disabled = false;
   }}, 'Show more');
   const show = () => {
     const word = filters.text.toLowerCase();
@@ -56,13 +65,8 @@ export function runs({namespace}) {
       el('div', {class: 'scroll'}, el('table', {class: 'rows'},
         el('thead', {}, el('tr', {}, ['Run', 'State', 'Waits for', 'Task', 'Steps', 'Tokens', 'Created'].map((h) => el('th', {scope: 'col'}, h)))), body)),
       empty, more),
+    needs: ['MotorRun'],
     wants: (c) => c.kind === 'run',
-    async load() {
-      const answer = await get('runs', {namespace});
-      setNow(answer.now);
-      items = answer.items;
-      next = answer.continue;
-      show();
-    },
+    load: read,
   };
 }

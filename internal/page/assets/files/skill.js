@@ -106,6 +106,7 @@ export function skill({namespace, name, revision, say, reload}) {
     title: name,
     pause: 1000,
     node: el('div', {}, el('h1', {}, name), top),
+    needs: ['Skill'],
     wants: (c) => c.kind === 'skill' && c.namespace === namespace && c.name === name,
     async load() {
       const {skill: s} = await get(`skills/${path(namespace, name)}`, {revision});

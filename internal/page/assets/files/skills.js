@@ -12,6 +12,7 @@ export function skills({namespace}) {
     title: 'Skills',
     pause: 1000,
     node: el('div', {}, el('h1', {}, 'Skills'), empty, list, more),
+    needs: ['Skill'],
     wants: (c) => c.kind === 'skill',
     async load() {
       const answer = await get('skills', {namespace});
