@@ -56,8 +56,9 @@ func choicesOf(a *reply.Ask) []choice {
 			{v1alpha1.DecisionRetry, "Try again", "Another attempt begins with the files that are there. The model reads your guidance.", withGuidance, true},
 			{v1alpha1.DecisionStop, "Stop", "The run ends as failed. The end has your reason.", withReason, false},
 		}
+	default:
+		return []choice{}
 	}
-	return []choice{}
 }
 
 func approvalChoices(a *reply.Ask, name string) []choice {

@@ -23,7 +23,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		send(w, statusOf(err), map[string]string{"error": words(err)})
 		return
 	}
-	s, err := p.hub.Subscribe(person.Key, person.Client, r.URL.Query().Get("namespace"))
+	s, err := p.hub.Subscribe(person.Key, person.Client, r.URL.Query().Get("namespace")) //nolint:contextcheck // The watches are for further windows too.
 	if errors.Is(err, live.ErrFull) {
 		w.Header().Set("Retry-After", "30")
 		send(w, http.StatusServiceUnavailable, map[string]string{"error": err.Error()})
@@ -37,15 +37,12 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	out := http.NewResponseController(w)
-	// The server bounds the time of a whole request and answer, and these have no end.
-	if err := out.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return
-	}
 	for {
 		text, err := p.next(r.Context(), s)
 		if err != nil {
 			return
 		}
+		// The server bounds the time of a whole answer, and this one has no end.
 		if err := out.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return
 		}

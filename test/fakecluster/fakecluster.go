@@ -84,7 +84,7 @@ func (c *Cluster) Operate(ctx context.Context, t testing.TB, key client.ObjectKe
 func (c *Cluster) ConfigMaps(t testing.TB, names []string) []*corev1.ConfigMap {
 	t.Helper()
 	list := &corev1.ConfigMapList{}
-	if err := c.WithWatch.List(context.Background(), list); err != nil {
+	if err := c.List(context.Background(), list); err != nil {
 		t.Fatal(err)
 	}
 	var found []*corev1.ConfigMap

@@ -115,7 +115,9 @@ func (c Command) serve(ctx context.Context, l net.Listener, p *page.Page, show b
 		err = server.Close()
 	}
 	p.Close()
-	<-served
+	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return err
 }
 

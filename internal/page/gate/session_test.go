@@ -61,9 +61,10 @@ func TestACodeOpensOneWindow(t *testing.T) {
 	if status, other := exchange(codes[0]); status != http.StatusOK || other == token {
 		t.Errorf("the next code opens no window of its own: %d", status)
 	}
+	const bearer = "Bearer "
 	for authorization, want := range map[string]int{
-		"Bearer " + token: http.StatusTeapot, "": http.StatusUnauthorized, "Bearer ": http.StatusUnauthorized, "Bearer " + code: http.StatusUnauthorized,
-		"Basic " + token: http.StatusUnauthorized, "Bearer " + token + "x": http.StatusUnauthorized,
+		bearer + token: http.StatusTeapot, "": http.StatusUnauthorized, bearer: http.StatusUnauthorized, bearer + code: http.StatusUnauthorized,
+		"Basic " + token: http.StatusUnauthorized, bearer + token + "x": http.StatusUnauthorized,
 	} {
 		if got, _ := asks(t, h, http.MethodGet, "/api/inbox", authorization, ""); got != want {
 			t.Errorf("%q: %d, want %d", authorization, got, want)
