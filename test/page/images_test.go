@@ -27,6 +27,10 @@ func scheme(value string) chromedp.Action[chromedp.Void] {
 // wider is by how much the page is wider than the window: a person would have to move it for each line.
 const wider = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
+// nameless are the controls of the page that a screen reader has no name for.
+const nameless = `[...document.querySelectorAll('input, select, textarea, button, a, [role=group]')].filter((e) => e.checkVisibility() &&
+  !(e.labels?.length || e.ariaLabel || !e.matches('input, select, textarea') && e.textContent.trim())).map((e) => e.outerHTML).join(' ')`
+
 // The page fits a phone and a desktop. With IMAGES=1 the images of the guide are taken.
 func TestThePageFitsItsWindow(t *testing.T) {
 	s := serve(t, agents(t))
@@ -52,6 +56,9 @@ func TestThePageFitsItsWindow(t *testing.T) {
 			}
 			if more := get(ctx, t, wider, chromedp.Evaluate[int](wider)); more > 0 {
 				t.Errorf("%s on a %s is %d pixels wider than the window", page.name, window.name, more)
+			}
+			if without := get(ctx, t, "names", chromedp.Evaluate[string](nameless)); without != "" {
+				t.Errorf("%s has controls without a name: %s", page.name, without)
 			}
 			if os.Getenv("IMAGES") != "" && (page.name == "inbox" || page.name == "run") {
 				file := filepath.Join("..", "..", "docs", "images", fmt.Sprintf("page-%s-%s.png", page.name, window.name))
