@@ -4,6 +4,7 @@ package page_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +165,14 @@ func TestARunGoesOnBeforeTheEyesOfAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(ctx, t, "fresh", chromedp.WaitVisible(card("fresh")))
+	// A window that is hidden keeps no connection, and is up to date when it is shown.
+	const turn = `Object.defineProperty(document, 'hidden', {value: %t, configurable: true}); document.dispatchEvent(new Event('visibilitychange'))`
+	get(ctx, t, "hide", chromedp.Evaluate[bool](fmt.Sprintf(turn, true)))
+	if err := c.Create(t.Context(), fakecluster.Run("agents", "later", v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Question: "And then?"})); err != nil {
+		t.Fatal(err)
+	}
+	get(ctx, t, "show", chromedp.Evaluate[bool](fmt.Sprintf(turn, false)))
+	do(ctx, t, "later", chromedp.WaitVisible(card("later")))
 }
 
 // What a person writes is not taken away when the ask is answered elsewhere, and is not sent either.

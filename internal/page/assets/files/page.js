@@ -153,6 +153,8 @@ async function start() {
     const first = sessionStorage.getItem(namespaceKey) ?? me.namespace;
     namespace = first === everywhere ? '' : first;
     addEventListener('hashchange', route);
+    // A browser has six connections to a server. A window that is not looked at leaves its own to the others, and reads anew when it is.
+    document.addEventListener('visibilitychange', () => (document.hidden ? stop.abort() : connect()));
     connect();
     route();
     await chooser(first);
