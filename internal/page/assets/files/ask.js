@@ -82,6 +82,7 @@ function answerForm(ask, {say, sent}) {
         const done = await post(`runs/${path(ask.namespace, ask.run, 'asks', ask.id)}`, body());
         form.reset();
         form.sending = false;
+        answered.add(askKeeper.key(ask));
         say(`${ask.run}: ${done.sent} was sent.`);
         sent(form.closest('article'));
       } catch (problem) {
@@ -122,6 +123,9 @@ export function askCard(ask, tools) {
   card.form = form;
   return card;
 }
+
+// answered are the asks that were answered here: a list that was asked for before may still have them.
+export const answered = new Set();
 
 // askKeeper says how the cards of asks stay while a person writes in them.
 export const askKeeper = {

@@ -31,27 +31,31 @@ export function diff(text) {
 // under their hands. busy reports whether that is so, and stale tells an element that its item changed or is gone.
 export function keyed(parent, items, {key, render, busy = () => false, stale = () => {}}) {
   const old = new Map([...parent.children].map((node) => [node.dataset.key, node]));
-  let before = null;
+  const there = new Set(items.map(key));
+  // What is gone goes first: to put the others in order around it would move them, and an element that is moved loses the focus.
+  for (const [name, node] of old) {
+    if (there.has(name)) continue;
+    if (busy(node)) stale(node, null);
+    else node.remove();
+  }
+  let next = parent.firstElementChild;
   for (const item of items) {
     const name = key(item), shows = JSON.stringify(item);
     let node = old.get(name);
-    old.delete(name);
     if (node && node.shows !== shows && busy(node)) {
       stale(node, item);
     } else if (!node || node.shows !== shows) {
       const fresh = render(item, node);
       fresh.dataset.key = name;
       fresh.shows = shows;
-      node?.replaceWith(fresh);
+      if (node === next) next = fresh;
+      if (node) node.replaceWith(fresh);
       node = fresh;
     }
-    const next = before ? before.nextSibling : parent.firstChild;
-    if (node !== next) parent.insertBefore(node, next);
-    before = node;
-  }
-  for (const node of old.values()) {
-    if (busy(node)) stale(node, null);
-    else node.remove();
+    while (next && !there.has(next.dataset.key)) next = next.nextElementSibling;
+    if (node === next) next = next.nextElementSibling;
+    else if (parent.moveBefore && node.parentNode === parent) parent.moveBefore(node, next);
+    else parent.insertBefore(node, next);
   }
 }
 

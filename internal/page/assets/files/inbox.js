@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import {get} from './api.js';
-import {askCard, askKeeper} from './ask.js';
+import {answered, askCard, askKeeper} from './ask.js';
 import {setNow} from './clock.js';
 import {el, keyed} from './dom.js';
 
@@ -37,7 +37,7 @@ export function inbox({namespace, say}) {
     async load() {
       const answer = await get('inbox', {namespace});
       setNow(answer.now);
-      items = answer.items;
+      items = answer.items.filter((a) => !answered.has(askKeeper.key(a)));
       more.hidden = !answer.more;
       more.textContent = `${answer.more} more are not shown: choose a namespace.`;
       show();

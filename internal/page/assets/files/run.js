@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import {get, path} from './api.js';
-import {askCard, askKeeper, call} from './ask.js';
+import {answered, askCard, askKeeper, call} from './ask.js';
 import {setNow, took, when} from './clock.js';
 import {el, foreign, keyed} from './dom.js';
 
@@ -112,7 +112,7 @@ export function run({namespace, name, say}) {
       const r = answer.run;
       const {attempts: list, asks: open, ...head} = r;
       keyed(top, [head], {key: () => 'top', render: overview});
-      keyed(asks, open, {...askKeeper, render: (a) => askCard(a, {say, sent})});
+      keyed(asks, open.filter((a) => !answered.has(askKeeper.key(a))), {...askKeeper, render: (a) => askCard(a, {say, sent})});
       keyed(attempts, list, {key: (a) => `${a.index}`, render: (a, old) => attempt(a, r, old)});
     },
   };
