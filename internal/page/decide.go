@@ -3,6 +3,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 // choice is one decision that an ask offers.
@@ -22,58 +24,58 @@ type choice struct {
 	// Effect says what is allowed afterwards.
 	Effect string `json:"effect"`
 	// Words is the text that goes with it: "reason", "guidance" or "".
-	Words string `json:"words,omitempty"`
+	Words asks.Words `json:"words,omitempty"`
 	// Domains says that hosts may be added.
 	Domains bool `json:"domains,omitempty"`
 }
 
-const (
-	withReason, withGuidance = "reason", "guidance"
-	maxBrief                 = 160
-)
+// maxBrief is the most bytes of a name in a sentence.
+const maxBrief = 160
 
 // choicesOf are the decisions that an ask offers. A question is answered with words, and an ask of a later operator with nothing.
 func choicesOf(a *reply.Ask) []choice {
-	name := show.Line(a.Run.Name, maxBrief)
-	switch a.Kind {
-	case v1alpha1.InputApproval:
-		return approvalChoices(a, name)
-	case v1alpha1.InputDomainRequest:
-		domain := show.Line(string(a.Domain), maxBrief)
-		return []choice{
-			{v1alpha1.DecisionAllowOnce, "Allow once", "The next call that can use the network may reach " + domain + ". Later ones may not.", withReason, false},
-			{v1alpha1.DecisionAllowRun, "Allow for the run", "Every call of " + name + " may reach " + domain + " until the run ends.", withReason, false},
-			{v1alpha1.DecisionDeny, "Deny", "The run reaches what it reached before, and goes on. The model is told not to ask again.", withReason, false},
+	all := []choice{}
+	for _, c := range asks.Choices(a.PendingInput) {
+		if c.Decision == "" {
+			continue
 		}
-	case v1alpha1.InputOutcomeUnknown:
-		return []choice{
-			{v1alpha1.DecisionRetry, "Make the call again", "The call is made once more. If the first one had an effect, it has it twice.", "", false},
-			{v1alpha1.DecisionDone, "It is done", "The run goes on as if the call had succeeded. Its output is lost.", withReason, false},
-			{v1alpha1.DecisionSkip, "Go on without it", "The model is told that the call may or may not have had an effect.", withReason, false},
-		}
-	case v1alpha1.InputRetry:
-		return []choice{
-			{v1alpha1.DecisionRetry, "Try again", "Another attempt begins with the files that are there. The model reads your guidance.", withGuidance, true},
-			{v1alpha1.DecisionStop, "Stop", "The run ends as failed. The end has your reason.", withReason, false},
-		}
-	default:
-		return []choice{}
+		label, effect := consequence(a, c.Decision)
+		all = append(all, choice{c.Decision, label, effect, c.Words, c.Domains})
 	}
+	return all
 }
 
-func approvalChoices(a *reply.Ask, name string) []choice {
-	if a.Action == nil {
-		return []choice{}
+// consequence says what a decision does.
+func consequence(a *reply.Ask, d v1alpha1.Decision) (label, effect string) {
+	name, domain := show.Line(a.Run.Name, maxBrief), show.Line(string(a.Domain), maxBrief)
+	switch d {
+	case v1alpha1.DecisionApproveOnce:
+		return "Approve once", "This call is made, once. The next one is asked about again."
+	case v1alpha1.DecisionApproveRun:
+		return "Approve for the run", fmt.Sprintf("This call is made, and until %s ends every call of %s that needs approval by %s, without asking you.",
+			name, show.Line(a.Action.Tool, maxBrief), show.Line(a.Action.Rule, 8*maxBrief))
+	case v1alpha1.DecisionAllowOnce:
+		return "Allow once", "The next call that can use the network may reach " + domain + ". Later ones may not."
+	case v1alpha1.DecisionAllowRun:
+		return "Allow for the run", "Every call of " + name + " may reach " + domain + " until the run ends."
+	case v1alpha1.DecisionDeny:
+		if a.Kind == v1alpha1.InputApproval {
+			return "Deny", "The call is not made, and the run goes on. The model reads your reason."
+		}
+		return "Deny", "The run reaches what it reached before, and goes on. The model is told not to ask again."
+	case v1alpha1.DecisionRetry:
+		if a.Kind == v1alpha1.InputRetry {
+			return "Try again", "Another attempt begins with the files that are there. The model reads your guidance."
+		}
+		return "Make the call again", "The call is made once more. If the first one had an effect, it has it twice."
+	case v1alpha1.DecisionDone:
+		return "It is done", "The run goes on as if the call had succeeded. Its output is lost."
+	case v1alpha1.DecisionSkip:
+		return "Go on without it", "The model is told that the call may or may not have had an effect."
+	case v1alpha1.DecisionStop:
+		return "Stop", "The run ends as failed. The end has your reason."
 	}
-	tool := show.Line(a.Action.Tool, maxBrief)
-	all := []choice{{v1alpha1.DecisionApproveOnce, "Approve once", "This call is made, once. The next one is asked about again.", withReason, false}}
-	if a.Action.Rule != "" {
-		all = append(all, choice{
-			v1alpha1.DecisionApproveRun, "Approve for the run",
-			fmt.Sprintf("This call is made, and until %s ends every call of %s that needs approval by %s, without asking you.", name, tool, show.Line(a.Action.Rule, 8*maxBrief)), withReason, false,
-		})
-	}
-	return append(all, choice{v1alpha1.DecisionDeny, "Deny", "The call is not made, and the run goes on. The model reads your reason.", withReason, false})
+	return string(d), ""
 }
 
 // decided is what a person sends.
@@ -135,10 +137,11 @@ func (d *decided) response(ctx context.Context, a *reply.Ask) (*v1alpha1.Respons
 		return nil, refused("%s does not offer the decision %q.", a.Run.Name, d.Decision)
 	case d.Answer != "" || d.Option != 0:
 		return nil, refused("It is no question: it takes a decision.")
-	case d.Reason != "" && offered[i].Words != withReason, d.Guidance != "" && offered[i].Words != withGuidance, len(d.Domains) > 0 && !offered[i].Domains:
+	case d.Reason != "" && offered[i].Words != asks.Reason, d.Guidance != "" && offered[i].Words != asks.Guidance, len(d.Domains) > 0 && !offered[i].Domains:
 		return nil, refused("The decision %s does not go with these words.", d.Decision)
 	}
-	r := &v1alpha1.Response{Decision: d.Decision, Reason: d.Reason, Guidance: d.Guidance, AddDomains: d.Domains}
+	r := asks.Choice{Decision: d.Decision, Words: offered[i].Words}.Response(a.PendingInput, cmp.Or(d.Reason, d.Guidance))
+	r.AddDomains = d.Domains
 	if a.Kind == v1alpha1.InputApproval {
 		if d.Digest != a.Action.ArgsDigest {
 			return nil, problem{http.StatusConflict, fmt.Sprintf("The call has the digest %s, and you were shown one with %s: nothing was sent.", a.Action.ArgsDigest, d.Digest)}
@@ -146,9 +149,8 @@ func (d *decided) response(ctx context.Context, a *reply.Ask) (*v1alpha1.Respons
 		if _, err := a.Call(ctx); err != nil && d.Decision != v1alpha1.DecisionDeny {
 			return nil, problem{http.StatusConflict, err.Error()}
 		}
-		r.Digest = a.Action.ArgsDigest
 	}
-	return r, nil
+	return &r, nil
 }
 
 // answer is the response to a question.

@@ -7,6 +7,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 // The most characters of what a person writes, as the API has them.
@@ -18,111 +19,84 @@ const (
 	maxName = 256
 )
 
-// words is which field of a response a person writes.
-type words int
-
-const (
-	noWords words = iota
-	answerWords
-	reasonWords
-	guidanceWords
-)
-
 // decision is one way to answer an ask.
 type decision struct {
+	asks.Choice
+
 	// key chooses it.
 	key string
 	// label says what it does, and names what it is about.
-	label    string
-	decision v1alpha1.Decision
-	words    words
-	// reads says that who decides so must have seen all of what is asked.
-	reads bool
+	label string
 }
 
 // prompt is before what a person writes.
 func (d *decision) prompt() string {
-	switch d.words {
-	case answerWords:
+	switch d.Words {
+	case asks.Answer:
 		return "answer: "
-	case reasonWords:
+	case asks.Reason:
 		return "reason for the model, or nothing: "
-	case guidanceWords:
+	case asks.Guidance:
 		return "what to do differently, or nothing: "
-	case noWords:
+	case asks.NoWords:
 	}
 	return ""
 }
 
 // most is how many characters a person can write.
 func (d *decision) most() int {
-	switch d.words {
-	case answerWords:
+	switch d.Words {
+	case asks.Answer:
 		return maxAnswer
-	case guidanceWords:
+	case asks.Guidance:
 		return maxGuidance
-	case reasonWords, noWords:
+	case asks.Reason, asks.NoWords:
 	}
 	return maxReason
 }
 
-// response is what is sent, with the words of the person. A decision about a call has its digest: that of the call that was shown.
-func (d *decision) response(p *v1alpha1.PendingInput, text string) v1alpha1.Response {
-	r := v1alpha1.Response{Decision: d.decision}
-	switch d.words {
-	case answerWords:
-		r.Answer = text
-	case reasonWords:
-		r.Reason = text
-	case guidanceWords:
-		r.Guidance = text
-	case noWords:
-	}
-	if p.Action != nil {
-		r.Digest = p.Action.ArgsDigest
-	}
-	return r
-}
-
 // decisions are the ways to answer an ask. A question has one, and an ask of a later operator none.
 func decisions(p *v1alpha1.PendingInput) []decision {
-	switch p.Kind {
-	case v1alpha1.InputQuestion:
-		return []decision{{label: "answer", words: answerWords}}
-	case v1alpha1.InputApproval:
-		return approvals(p)
-	case v1alpha1.InputDomainRequest:
-		domain := show.Line(string(p.Domain), maxName)
-		return []decision{
-			{"o", "allow " + domain + " for one call", v1alpha1.DecisionAllowOnce, reasonWords, true},
-			{"r", "allow " + domain + " until the run ends", v1alpha1.DecisionAllowRun, reasonWords, true},
-			{"n", "deny " + domain, v1alpha1.DecisionDeny, reasonWords, false},
-		}
-	case v1alpha1.InputOutcomeUnknown:
-		return []decision{
-			{"r", "make the call again", v1alpha1.DecisionRetry, noWords, true},
-			{"d", "go on as if it succeeded", v1alpha1.DecisionDone, reasonWords, true},
-			{"s", "go on without it", v1alpha1.DecisionSkip, reasonWords, true},
-		}
-	case v1alpha1.InputRetry:
-		return []decision{
-			{"r", "try again", v1alpha1.DecisionRetry, guidanceWords, false},
-			{"s", "end the run", v1alpha1.DecisionStop, reasonWords, false},
-		}
+	var all []decision
+	for _, c := range asks.Choices(p) {
+		d := decision{Choice: c}
+		d.key, d.label = named(p, c.Decision)
+		all = append(all, d)
 	}
-	return nil
+	return all
 }
 
-func approvals(p *v1alpha1.PendingInput) []decision {
-	if p.Action == nil {
-		return nil
+// named are the key and the label of a decision about an ask.
+func named(p *v1alpha1.PendingInput, d v1alpha1.Decision) (key, label string) {
+	var about string
+	switch {
+	case p.Action != nil:
+		about = fmt.Sprintf("this call of %s, %.14s…", show.Line(p.Action.Tool, maxName), p.Action.ArgsDigest)
+	default:
+		about = show.Line(string(p.Domain), maxName)
 	}
-	tool := show.Line(p.Action.Tool, maxName)
-	call := fmt.Sprintf("this call of %s, %.14s…", tool, p.Action.ArgsDigest)
-	all := []decision{{"y", "approve " + call, v1alpha1.DecisionApproveOnce, reasonWords, true}}
-	if p.Action.Rule != "" {
-		rule := fmt.Sprintf("approve it, and until the run ends every call of %s by %s", tool, show.Line(p.Action.Rule, 2*maxName))
-		all = append(all, decision{"r", rule, v1alpha1.DecisionApproveRun, reasonWords, true})
+	switch d {
+	case v1alpha1.DecisionApproveOnce:
+		return "y", "approve " + about
+	case v1alpha1.DecisionApproveRun:
+		return "r", fmt.Sprintf("approve it, and until the run ends every call of %s by %s", show.Line(p.Action.Tool, maxName), show.Line(p.Action.Rule, 2*maxName))
+	case v1alpha1.DecisionDeny:
+		return "n", "deny " + about
+	case v1alpha1.DecisionAllowOnce:
+		return "o", "allow " + about + " for one call"
+	case v1alpha1.DecisionAllowRun:
+		return "r", "allow " + about + " until the run ends"
+	case v1alpha1.DecisionRetry:
+		if p.Kind == v1alpha1.InputRetry {
+			return "r", "try again"
+		}
+		return "r", "make the call again"
+	case v1alpha1.DecisionDone:
+		return "d", "go on as if it succeeded"
+	case v1alpha1.DecisionSkip:
+		return "s", "go on without it"
+	case v1alpha1.DecisionStop:
+		return "s", "end the run"
 	}
-	return append(all, decision{"n", "deny " + call, v1alpha1.DecisionDeny, reasonWords, false})
+	return "", "answer"
 }

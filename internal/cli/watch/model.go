@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 // beat is how often the clock of the screen and its spinner move.
@@ -73,7 +74,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sentMsg:
 		m.sent(msg)
 	case tea.PasteMsg:
-		if p := m.panel; p != nil && p.way != nil && p.way.words != noWords && !p.sending {
+		if p := m.panel; p != nil && p.way != nil && p.way.Words != asks.NoWords && !p.sending {
 			p.input, cmd = p.input.Update(msg)
 		}
 	case tea.KeyPressMsg:

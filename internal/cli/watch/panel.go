@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 // requestTime is the most that a request of the panel takes.
@@ -121,7 +122,7 @@ func (m *model) panelKey(msg tea.KeyPressMsg) (cmd tea.Cmd, closed bool) {
 	case name == "esc":
 		p.way, p.problem = nil, ""
 		return nil, p.ask.Kind == v1alpha1.InputQuestion
-	case p.way.words == noWords:
+	case p.way.Words == asks.NoWords:
 		return nil, false
 	}
 	p.problem = ""
@@ -143,7 +144,7 @@ func (m *model) chooseKey(name string) (closed bool) {
 		d := &p.ways[i]
 		switch {
 		case d.key != name:
-		case d.reads && !p.text.read:
+		case d.Permits && !p.text.read:
 			p.problem = "there is more below: read to the end first (↓ or PgDn)"
 		default:
 			p.choose(d)
@@ -156,7 +157,7 @@ func (m *model) chooseKey(name string) (closed bool) {
 func (m *model) answer() (text, says string, err error) {
 	p := m.panel
 	text = strings.TrimSpace(p.input.Value())
-	if p.way.words != answerWords {
+	if p.way.Words != asks.Answer {
 		return text, p.way.label, nil
 	}
 	text, option, err := m.about(p.ask).Answer(text)
@@ -178,7 +179,7 @@ func (m *model) submit() tea.Cmd {
 		return nil
 	}
 	p.sending, p.problem = true, ""
-	s, r := m.about(p.ask), p.way.response(p.ask, text)
+	s, r := m.about(p.ask), p.way.Response(p.ask, text)
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(m.ctx, requestTime)
 		defer cancel()

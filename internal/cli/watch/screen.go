@@ -11,6 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/follow"
 	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 const (
@@ -143,7 +144,7 @@ func (m *model) panelRows() (rows []string, cursor *tea.Cursor) {
 	switch {
 	case p.sending:
 		add("sending …")
-	case p.way != nil && p.way.words == noWords:
+	case p.way != nil && p.way.Words == asks.NoWords:
 		add("Enter sends: " + p.way.label)
 	case p.way != nil:
 		p.input.SetWidth(max(m.width-len(p.way.prompt())-1, 1))
@@ -155,7 +156,7 @@ func (m *model) panelRows() (rows []string, cursor *tea.Cursor) {
 		if _, words, err := m.answer(); err == nil {
 			says = "Enter sends: " + words
 		}
-		if p.way.words == answerWords {
+		if p.way.Words == asks.Answer {
 			says = fit(says, m.width)
 		}
 		add(says)
