@@ -74,7 +74,7 @@ func TestASkillIsImportedReviewedAndDecided(t *testing.T) {
 	anna.want(1, "skill list -A", "forbidden")
 	anna.want(0, "skill review mail", "scripts/send.sh", "nothing was approved yet", "type: string", "kubectl motor skill reject mail -n "+r.ns)
 	will.want(1, "skill approve mail", "forbidden")
-	approve := "skill approve mail -n " + r.ns + " --revision " + first.Status.RevisionName + " --policy-hash " + first.Status.PolicyHash
+	approve := "skill approve mail -n " + r.ns + " --revision " + first.Status.RevisionName + " --content-hash " + first.Status.ContentHash + " --policy-hash " + first.Status.PolicyHash
 	_, out, _ := anna.does("skill", "review", "mail")
 	if !strings.Contains(out, "  kubectl motor "+approve+" --kubeconfig ") {
 		t.Fatalf("the command is not printed that approves it:\n%s", out)

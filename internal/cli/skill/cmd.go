@@ -33,13 +33,18 @@ func New(c Command) *cobra.Command {
 
 // options are the flags that verbs have in common, and the arguments.
 type options struct {
-	name, revision, policyHash, note string
+	name, revision, contentHash, policyHash, note string
 	// where names the cluster in commands that are printed to paste; see cluster.Selected.
 	where string
 }
 
 func (o *options) bindRevision(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.revision, "revision", "", "name of the SkillRevision, instead of the newest")
+}
+
+// bindContentHash is for the verbs that decide. The name of a revision has 48 bits of the hash: files that collide in it are found in seconds.
+func (o *options) bindContentHash(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.contentHash, "content-hash", "", "hash of the files that you looked at: the decision is refused if the revision has another one")
 }
 
 func (o *options) bindNote(cmd *cobra.Command) { cmd.Flags().StringVar(&o.note, "note", "", "why") }

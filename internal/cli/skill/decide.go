@@ -31,6 +31,7 @@ func (c Command) approve() *cobra.Command {
 	}
 	var o options
 	o.bindRevision(cmd)
+	o.bindContentHash(cmd)
 	o.bindNote(cmd)
 	var wide widening
 	wide.bind(cmd.Flags())
@@ -63,6 +64,9 @@ func (c Command) approveSkill(ctx context.Context, o *options, wide *widening, e
 	if err != nil {
 		return err
 	}
+	if err := s.checkContent(rev, o.contentHash); err != nil {
+		return err
+	}
 	spec := s.Spec.DeepCopy()
 	if err := wide.apply(&spec.Policy); err != nil {
 		return err
@@ -83,6 +87,7 @@ func (c Command) reject() *cobra.Command {
 	cmd := &cobra.Command{Use: "reject NAME", Short: "Reject the content of a revision.", Args: ofSkill()}
 	var o options
 	o.bindRevision(cmd)
+	o.bindContentHash(cmd)
 	o.bindNote(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.name = args[0]
@@ -94,6 +99,9 @@ func (c Command) reject() *cobra.Command {
 func (c Command) rejectSkill(ctx context.Context, o *options) error {
 	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
+		return err
+	}
+	if err := s.checkContent(rev, o.contentHash); err != nil {
 		return err
 	}
 	rejection := v1alpha1.SkillRejection{ContentHash: rev.Spec.ContentHash, Note: o.note}

@@ -95,6 +95,25 @@ func TestApproveWithoutASpec(t *testing.T) {
 	}
 }
 
+// The name of a revision has the beginning of the hash alone: other files that collide in it are not approved or rejected along.
+func TestDecideAboutWhatWasLookedAt(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"approve", "reject"} {
+		r := newRig(t)
+		looked := r.second.Spec.ContentHash
+		r.second.Spec.ContentHash = looked[:len("sha256:")+12] + strings.Repeat("0", 52)
+		if err := r.Update(t.Context(), r.second); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{verb, "weather", "--revision", r.second.Name, "--content-hash"}
+		r.want(1, append(args, looked), "and not the one that you looked at", r.second.Spec.ContentHash, "kubectl motor skill review weather -n ns --revision "+r.second.Name)
+		if len(r.patches) > 0 {
+			t.Errorf("sent are %s", r.patches)
+		}
+		r.want(0, append(args, r.second.Spec.ContentHash), "contentHash: "+r.second.Spec.ContentHash)
+	}
+}
+
 // A change between reading and writing is not approved along.
 func TestApproveWhatWasRead(t *testing.T) {
 	t.Parallel()

@@ -229,7 +229,7 @@ func (c Command) changes(s subject, rev *v1alpha1.SkillRevision, base, now []ski
 
 // commands prints what decides about exactly what was shown, in the cluster that at names.
 func (c Command) commands(s subject, rev *v1alpha1.SkillRevision, at string) {
-	subject := fmt.Sprintf("%s -n %s --revision %s", s.Name, s.Namespace, rev.Name)
+	subject := fmt.Sprintf("%s -n %s --revision %s --content-hash %s", s.Name, s.Namespace, rev.Name, rev.Spec.ContentHash)
 	rejected := slices.ContainsFunc(s.Spec.Rejections, func(r v1alpha1.SkillRejection) bool { return r.ContentHash == rev.Spec.ContentHash })
 	hash := skill.PolicyHash(&s.Spec.Policy)
 	if a := s.Status.Approved; s.Status.State == v1alpha1.SkillApproved && a != nil && a.RevisionName == rev.Name && a.PolicyHash == hash {

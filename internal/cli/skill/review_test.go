@@ -113,8 +113,8 @@ Changes since the approved revision ` + r.first.Name + `:
   +echo <U+001B>[31mtwo
 
 Decide with:
-  kubectl motor skill approve weather -n ns --revision ` + r.second.Name + ` --policy-hash ` + hash + ` --context prod
-  kubectl motor skill reject weather -n ns --revision ` + r.second.Name + ` --context prod
+  kubectl motor skill approve weather -n ns --revision ` + r.second.Name + ` --content-hash ` + r.second.Spec.ContentHash + ` --policy-hash ` + hash + ` --context prod
+  kubectl motor skill reject weather -n ns --revision ` + r.second.Name + ` --content-hash ` + r.second.Spec.ContentHash + ` --context prod
 `
 	code, out, errs := r.run("review", "weather", "--context", "prod")
 	before, after, _ := strings.Cut(out, r.second.Name+", ")
@@ -123,7 +123,7 @@ Decide with:
 		t.Errorf("code %d, %s%s", code, errs, diff)
 	}
 	// The printed commands are for what was shown.
-	r.want(0, []string{"approve", "weather", "-n", "ns", "--revision", r.second.Name, "--policy-hash", hash}, r.second.Name)
+	r.want(0, []string{"approve", "weather", "-n", "ns", "--revision", r.second.Name, "--content-hash", r.second.Spec.ContentHash, "--policy-hash", hash}, r.second.Name)
 }
 
 func TestReviewOfOtherStates(t *testing.T) {

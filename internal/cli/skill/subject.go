@@ -76,6 +76,15 @@ func (s subject) toApprove(ctx context.Context, name string, widens bool) (*v1al
 		rev.Name, rev.Spec.ExtractedFrom.RunName, s.Name)
 }
 
+// checkContent returns an error if a revision does not have the content that the person looked at, whose hash is looked; "" is any.
+func (s subject) checkContent(rev *v1alpha1.SkillRevision, looked string) error {
+	if is := rev.Spec.ContentHash; looked != "" && looked != is {
+		return fmt.Errorf("the content of the SkillRevision %s/%s is %s, and not the one that you looked at: look at it again with \"kubectl motor skill review %s -n %s --revision %s\"",
+			s.Namespace, rev.Name, shown(is), s.Name, s.Namespace, rev.Name)
+	}
+	return nil
+}
+
 // files reads the files of a revision.
 func (s subject) files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill.File, error) {
 	return (&skillstore.Store{Live: s.client}).Files(ctx, rev)
