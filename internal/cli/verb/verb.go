@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"motorcortex.dev/motorcortex/internal/cli/show"
 )
 
 // Exit codes.
@@ -127,7 +129,8 @@ func Run(ctx context.Context, program *cobra.Command, args []string) int {
 	case errors.Is(err, ErrRuns):
 		return ExitTimeout
 	}
-	fmt.Fprintf(out, "error: %v\n", err)
+	// Within an error can be a text of a skill, a model or a page.
+	fmt.Fprintf(out, "error: %s\n", show.Text(err.Error()))
 	_, unknown := errors.AsType[unknownError](err)
 	switch {
 	case misused:

@@ -59,6 +59,7 @@ func TestRun(t *testing.T) {
 		"help of a verb":      {"many count --help", verb.ExitOK, "--from int   where to begin", ""},
 		"argument is missing": {"many count", verb.ExitMisused, "", "error: the THING is missing\n\nUsage:\n  kubectl things many count THING [PLACE] [flags]\n\n\"kubectl things many count --help\" says more.\n"},
 		"too many":            {"many count sheep field a b", verb.ExitMisused, "", "error: too many arguments: a b\n"},
+		"foreign text":        {"many count sheep field \x1b[2J\u202e", verb.ExitMisused, "", "error: too many arguments: \\u001b[2J\\u202e\n"},
 		"no such flag":        {"many count --to", verb.ExitMisused, "", "error: unknown flag: --to\n\nUsage:"},
 		"flags exclude":       {"many count sheep --up --down", verb.ExitMisused, "", "none of the others can be"},
 		"wrong value":         {"many count wool", verb.ExitMisused, "", "error: count: wool cannot be counted\n\nUsage:"},
