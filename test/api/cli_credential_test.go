@@ -68,7 +68,7 @@ func TestCredentialsAreKept(t *testing.T) {
 	if len(secret("login").Data) != 1 || string(secret("frozen").Data["value"]) != old {
 		t.Error("a Secret for something else was changed")
 	}
-	wants(dana, 1, fresh, "credential set Not_A_Name", "metadata.name")
+	wants(dana, 4, fresh, "credential set Not_A_Name", "the NAME is none that a Secret can have")
 	wants(get, 1, fresh, "credential set weather", "forbidden")
 
 	skill := skillOf(ns, "forecast", func(s *v1alpha1.Skill) {

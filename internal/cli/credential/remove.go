@@ -20,7 +20,7 @@ import (
 
 func (c Command) remove() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete NAME", Short: "Delete a credential, after a look at who uses it.", Args: verb.Args("the NAME of the credential"),
+		Use: "delete NAME", Short: "Delete a credential, after a look at who uses it.", Args: cobra.MatchAll(verb.Args("the NAME of the credential"), func(_ *cobra.Command, args []string) error { return checkName(args[0]) }),
 		Long: `Delete the Secret of a credential. The approved skills that name it are listed before: their runs cannot start without it. Nothing is deleted before you say so, at
 the terminal or with --yes. Secrets that are no credentials are left to kubectl.`,
 	}

@@ -36,6 +36,7 @@ func TestDeleteSaysWhoWillMissIt(t *testing.T) {
 	r.in = strings.NewReader("Yes\n")
 	r.want(0, []string{"delete", "saved"}, "secret/saved deleted")
 	r.want(1, []string{"delete", "saved", "--yes"}, "there is no Secret saved in the namespace ns")
+	r.want(4, []string{"delete", "saved=" + value, "--yes"}, "the NAME is none that a Secret can have")
 	r.want(1, []string{"delete", "other", "--yes"}, "the Secret ns/other is no credential")
 	if r.there("saved") || !r.there("other") {
 		t.Error("another Secret is gone")

@@ -56,7 +56,7 @@ The value comes by standard input or from a file. At a terminal you are asked fo
 			case 0:
 				return verb.Misusedf("the NAME of the credential is missing")
 			case 1:
-				return nil
+				return checkName(args[0])
 			}
 			return verb.Misusedf("too many arguments: a value is not one of them, as it would stay in the history of the shell. Give it by standard input, or with --from-file")
 		},

@@ -77,6 +77,7 @@ func TestSetShowsNoValue(t *testing.T) {
 		says string
 	}{
 		"an argument":         {[]string{"weather", value}, "", 4, "a value is not one of them"},
+		"within the name":     {[]string{"weather=" + value}, "", 4, "the NAME is none that a Secret can have"},
 		"a flag":              {[]string{"weather", "-p" + value}, "", 4, "there is no such flag"},
 		"a flag with a value": {[]string{"weather", "--value=" + value}, "", 4, "unknown flag: --value"},
 		"for the file":        {[]string{"weather", "--from-file", value}, "", 1, "read the file of --from-file: no such file"},
