@@ -63,8 +63,10 @@ func TestCredentialsAreKept(t *testing.T) {
 	if s := secret("saved"); string(s.Data["value"]) != fresh || s.Type != "motorcortex.dev/credential" {
 		t.Errorf("type %s", s.Type)
 	}
-	wants(dana, 1, fresh, "credential set login", "neither of type Opaque nor a credential that a run saved")
-	wants(dana, 1, fresh, "credential set frozen", "immutable")
+	wants(dana, 1, fresh, "credential set login", "it is no credential")
+	wants(dana, 0, fresh, "credential set weather --key token", "secret/weather has the key token added")
+	wants(dana, 1, fresh, "credential set login --adopt --key x", "neither of type Opaque nor a credential that a run saved")
+	wants(dana, 1, fresh, "credential set frozen --adopt", "immutable")
 	if len(secret("login").Data) != 1 || string(secret("frozen").Data["value"]) != old {
 		t.Error("a Secret for something else was changed")
 	}

@@ -3,6 +3,7 @@
 package credential_test
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -41,6 +42,20 @@ func newRig(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *ri
 			o.SetNamespace("ns")
 		}
 		o.SetUID("uid-of-" + o.GetUID())
+	}
+	patch := funcs.Patch
+	funcs.Patch = func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		if head, ok := o.(*metav1.PartialObjectMetadata); ok {
+			// The client of this test does not look at the object in a dry run.
+			s := &corev1.Secret{}
+			err := c.Get(ctx, client.ObjectKeyFromObject(o), s)
+			head.ObjectMeta = s.ObjectMeta
+			return err
+		}
+		if patch != nil {
+			return patch(ctx, c, o, p, opts...)
+		}
+		return c.Patch(ctx, o, p, opts...)
 	}
 	return &rig{WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).WithReturnManagedFields().Build(), t: t}
 }

@@ -49,9 +49,12 @@ func (c Command) removeCredential(ctx context.Context, name string, yes bool) er
 	case err != nil:
 		return err
 	}
-	if head.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentCredential && len(uses[key]) == 0 {
-		return fmt.Errorf("the Secret %s is no credential: it has no label %s=%s, and no skill names it. \"kubectl delete secret\" deletes any Secret",
+	if head.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentCredential {
+		return fmt.Errorf("the Secret %s is no credential: it has no label %s=%s. \"kubectl delete secret\" deletes any Secret, with all that is in it",
 			key, v1alpha1.LabelComponent, v1alpha1.ComponentCredential)
+	}
+	if keys := keysOf(head); len(keys) > 1 {
+		fmt.Fprintf(c.Err, "All keys of the Secret go: %s.\n", strings.Join(keys, ", "))
 	}
 	for _, u := range uses[key] {
 		if u.Approved {

@@ -69,7 +69,7 @@ func TestSetShowsNoValue(t *testing.T) {
 	echo := errors.New("a webhook says: " + value + ", or " + base64.StdEncoding.EncodeToString([]byte(value)))
 	r := newRig(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 		return echo
-	}})
+	}}, credentialSecret("weather", nil))
 	for name, tt := range map[string]struct {
 		args []string
 		in   string
@@ -115,7 +115,7 @@ func TestSetOfOtherTypes(t *testing.T) {
 			}}
 		}
 		return err
-	}})
+	}}, credentialSecret("weather", nil))
 	for kind, code := range map[string]int{"Opaque": 0, "motorcortex.dev/credential": 0, "kubernetes.io/tls": 1, "motorcortex.dev/egress-grant": 1} {
 		is, r.in = kind, strings.NewReader(value)
 		if got, out, errs := r.run("set", "weather"); got != code {
@@ -147,4 +147,35 @@ func credentialSecret2() *corev1.Secret {
 	s := credentialSecret("weather", nil)
 	s.Namespace = "ns"
 	return s
+}
+
+// A Secret of another program is not taken over, and a key beside the one that skills read is no replacement.
+func TestSetOfASecretThatIsThere(t *testing.T) {
+	t.Parallel()
+	foreign := credentialSecret("foreign", nil)
+	foreign.Labels = nil
+	r := newRig(t, interceptor.Funcs{}, foreign)
+	for _, tt := range []struct {
+		code       int
+		args, says string
+	}{
+		{1, "set foreign", "it is no credential, as it has no label motorcortex.dev/component=credential"},
+		{0, "set foreign --adopt", "secret/foreign replaced\n"},
+		{0, "set foreign", "secret/foreign replaced\n"},
+	} {
+		r.in = strings.NewReader(value)
+		r.want(tt.code, strings.Fields(tt.args), tt.says)
+	}
+	r.in = strings.NewReader(value)
+	r.want(0, []string{"set", "new", "--key", "token"}, "created", "credential set new -n ns --key token --hosts HOST,HOST")
+	r.in = strings.NewReader(value)
+	r.want(1, []string{"set", "new"}, "another key than value", "as in --key token")
+	if s := r.secret("new"); len(s.Data) != 1 {
+		t.Errorf("%d keys", len(s.Data))
+	}
+	for _, says := range []string{"secret/new has the key other added\n", "secret/new replaced\n"} {
+		r.in = strings.NewReader(value)
+		r.want(0, []string{"set", "new", "--key", "other"}, says)
+	}
+	r.want(4, []string{"delete", "new"}, "All keys of the Secret go: other, token.")
 }
