@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,7 +69,8 @@ func New(s verb.Streams, connect cluster.Connect, raw cluster.Raw) *cobra.Comman
 		Long: `Look at the installation and at your namespace: versions, the operator, the admission policies (one is tried, in a dry run), the proof that sandboxes are closed, the
 model, pools, and what you may do. Nothing is changed.
 
-A check that you may not make is unknown, with the right that is missing. The exit code is 1 if a check failed, else 0.`,
+A check that you may not make is unknown, with the right that is missing. The exit code is 1 if a check failed, and 5 if none
+failed and one of these is unknown: API server, kinds, operator, leader, admission policies, admission in effect, model, isolation. Else it is 0.`,
 	}
 	operator := cmd.Flags().String("operator-namespace", operatorNamespace, "namespace of the operator")
 	patience := cmd.Flags().Duration("timeout", 10*time.Second, "how long a check may take")
@@ -97,7 +100,7 @@ A check that you may not make is unknown, with the right that is missing. The ex
 		if count[Failed] > 0 {
 			return verb.ErrNo
 		}
-		return nil
+		return unknownOf(e.found)
 	}
 	return cmd
 }
@@ -122,6 +125,23 @@ func (e *examiner) examine(ctx context.Context, patience time.Duration) error {
 
 func (e *examiner) say(name string, status Status, do, format string, args ...any) {
 	e.found = append(e.found, Check{Name: name, Status: status, Message: fmt.Sprintf(format, args...), Do: do})
+}
+
+// essential are the checks without which it cannot be said that the installation works and is safe.
+var essential = []string{"API server", "kinds", "operator", "leader", "admission policies", "admission in effect", "model", "isolation"}
+
+// unknownOf returns an error if one of the essential checks could not be made.
+func unknownOf(checks []Check) error {
+	var unknown []string
+	for _, c := range checks {
+		if c.Status == Unknown && slices.Contains(essential, c.Name) {
+			unknown = append(unknown, c.Name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return verb.Unknown(fmt.Errorf("nothing failed, and it is unknown how these stand: %s", strings.Join(unknown, ", ")))
 }
 
 // report prints the checks, and counts them.

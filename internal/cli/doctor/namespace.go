@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -11,10 +12,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/show"
 )
 
-// maxRuns is how many runs are looked through for the newest proof.
-const maxRuns = 500
+const (
+	// runsPage is how many runs are read in one request, and maxRunPages how many requests look for the newest proof.
+	runsPage, maxRunPages = 500, 40
+	// notLookedAt is said of an object whose status is of an earlier version.
+	notLookedAt = "not looked at yet: it was changed since the operator looked"
+)
 
 // services are what a MotorCortex configures, by the conditions about them.
 var services = []struct{ name, condition string }{
@@ -39,6 +45,9 @@ func (e *examiner) cortex(ctx context.Context) {
 		return
 	case len(cortex.Status.Conditions) == 0:
 		e.say(name, Unknown, "see the checks of the operator", "the operator has not looked at the MotorCortex of the namespace %s yet", e.namespace)
+		return
+	case cortex.Status.ObservedGeneration < cortex.Generation:
+		e.say(name, Unknown, "try again", notLookedAt)
 		return
 	}
 	for _, s := range services {
@@ -65,29 +74,43 @@ func (e *examiner) isolation(ctx context.Context) {
 	if e.lacks(ctx, name, needed) {
 		return
 	}
-	runs := &v1alpha1.MotorRunList{}
-	if err := e.client.List(ctx, runs, client.InNamespace(e.namespace), client.Limit(maxRuns)); err != nil {
+	newest, run, err := e.newestProof(ctx)
+	if err != nil {
 		e.trouble(name, needed, err)
 		return
-	}
-	var newest *metav1.Condition
-	run := ""
-	for i := range runs.Items {
-		c := apimeta.FindStatusCondition(runs.Items[i].Status.Conditions, v1alpha1.ConditionIsolationVerified)
-		if c != nil && c.Status != metav1.ConditionUnknown && (newest == nil || newest.LastTransitionTime.Before(&c.LastTransitionTime)) {
-			newest, run = c, runs.Items[i].Name
-		}
 	}
 	switch {
 	case newest == nil:
 		e.say(name, Unknown, "start a run: the operator tries each sandbox before anything runs in it", "no sandbox of the namespace %s was tried yet", e.namespace)
 	case newest.Status == metav1.ConditionTrue:
-		e.say(name, OK, "", "the newest sandbox, of the run %s, was tried: %s", run, newest.Message)
+		e.say(name, OK, "", "the newest sandbox that was tried, of the run %s, %s ago: %s", run, show.Since(e.now(), newest.LastTransitionTime), newest.Message)
 	case newest.Reason == v1alpha1.ReasonIsolationLost:
-		e.say(name, Warning, "find out who writes the NetworkPolicies of sandboxes, if it repeats", "of the run %s: %s", run, newest.Message)
+		e.say(name, Warning, "find out who writes the NetworkPolicies of sandboxes, if it repeats", "of the run %s, %s ago: %s", run, show.Since(e.now(), newest.LastTransitionTime), newest.Message)
 	default:
-		e.say(name, Failed, "use a network plugin that enforces NetworkPolicy for egress, and see the reason "+newest.Reason+" in the reference", "of the run %s: %s", run, newest.Message)
+		e.say(name, Failed, "use a network plugin that enforces NetworkPolicy for egress, and see the reason "+newest.Reason+" in the reference", "of the run %s, %s ago: %s", run, show.Since(e.now(), newest.LastTransitionTime), newest.Message)
 	}
+}
+
+// newestProof is the newest end of a try of a sandbox, with its run; nil if there is none. The API server lists runs by name, so that the newest
+// can be on any page.
+func (e *examiner) newestProof(ctx context.Context) (newest *metav1.Condition, run string, err error) {
+	next := ""
+	for range maxRunPages {
+		page := &v1alpha1.MotorRunList{}
+		if err := e.client.List(ctx, page, client.InNamespace(e.namespace), client.Limit(runsPage), client.Continue(next)); err != nil {
+			return nil, "", err
+		}
+		for i := range page.Items {
+			c := apimeta.FindStatusCondition(page.Items[i].Status.Conditions, v1alpha1.ConditionIsolationVerified)
+			if c != nil && c.Status != metav1.ConditionUnknown && (newest == nil || newest.LastTransitionTime.Before(&c.LastTransitionTime)) {
+				newest, run = c, page.Items[i].Name
+			}
+		}
+		if next = page.Continue; next == "" {
+			return newest, run, nil
+		}
+	}
+	return nil, "", fmt.Errorf("there are more than %d runs, which are not all looked through", runsPage*maxRunPages)
 }
 
 // pools says how the pools of the namespace stand.
@@ -111,6 +134,8 @@ func (e *examiner) pools(ctx context.Context) {
 		switch name := "pool " + p.Name; {
 		case c == nil:
 			e.say(name, Unknown, "see the checks of the operator", "the operator has not looked at it yet")
+		case p.Status.ObservedGeneration < p.Generation:
+			e.say(name, Unknown, "try again", notLookedAt)
 		case c.Status == metav1.ConditionTrue:
 			e.say(name, OK, "", "%d sandboxes are ready", p.Status.ReadyReplicas)
 		default:

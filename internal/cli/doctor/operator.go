@@ -55,12 +55,19 @@ func (e *examiner) deployment(ctx context.Context) {
 	available := slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue
 	})
+	progresses := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == appsv1.DeploymentProgressing })
 	look := "look at \"kubectl -n " + e.operator + " get pods\" and at their logs: a replica is not ready before its self-test passes"
 	switch {
 	case wanted == 0:
 		e.say(name, Failed, "scale the Deployment up", "the Deployment %s has no replicas", managerName)
 	case !available:
 		e.say(name, Failed, look, "%d of %d replicas are ready, of the image %s", d.Status.ReadyReplicas, wanted, image)
+	case d.Status.ObservedGeneration < d.Generation:
+		e.say(name, Unknown, "try again", "the Deployment %s was changed, and the cluster has not looked at it since", managerName)
+	case progresses >= 0 && d.Status.Conditions[progresses].Status == corev1.ConditionFalse:
+		e.say(name, Failed, look, "the update to the image %s does not get on, %d of %d replicas have it: %s", image, d.Status.UpdatedReplicas, wanted, d.Status.Conditions[progresses].Message)
+	case d.Status.UpdatedReplicas < wanted || d.Status.Replicas > d.Status.UpdatedReplicas:
+		e.say(name, Warning, "wait until the update is over, and "+look, "%d of %d replicas have the image %s, the others an earlier version", d.Status.UpdatedReplicas, max(wanted, d.Status.Replicas), image)
 	case d.Status.ReadyReplicas < wanted:
 		e.say(name, Warning, look, "%d of %d replicas are ready, of the image %s", d.Status.ReadyReplicas, wanted, image)
 	default:

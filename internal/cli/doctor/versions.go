@@ -13,6 +13,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,6 +71,8 @@ func (e *examiner) kinds(ctx context.Context) {
 		e.say(name, OK, "", "%s has all fields that this plugin knows", v1alpha1.GroupVersion)
 	case errors.Is(err, selftest.ErrOldSchema):
 		e.say(name, Failed, "install the CustomResourceDefinitions of the operator's version, and the plugin of that version", "%v", err)
+	case !apierrors.IsNotFound(err):
+		e.say(name, Unknown, "try again", "%v", err)
 	default:
 		e.say(name, Failed, "install the operator, or select the right cluster with --context", "%v", err)
 	}
