@@ -97,6 +97,7 @@ func TestFactsFindings(t *testing.T) {
 		{"a.md", "\ufeffplain", ""},
 		{"a.md", "one\ntwo \u200b\u202e\u200b\n\nfour\U000e0041", "HiddenUnicode a.md:2 3 characters that are invisible: U+200B, U+202E.\nHiddenUnicode a.md:4 1 characters that are invisible: U+E0041."},
 		{"a.md", "a\ufeff \u00ad\x1b[0m\u2028\u3164", "HiddenUnicode a.md:1 5 characters that are invisible: U+FEFF, U+00AD, U+001B, U+2028."},
+		{"a.md", "a\u2800b", "HiddenUnicode a.md:1 1 characters that are invisible: U+2800."},
 		{"a.md", "🙂\ufe0f\ufe0f a\u200db", "HiddenUnicode a.md:1 2 characters that are invisible: U+FE0F, U+200D."},
 		{"a.bin", "a\x00b https://a.service.dev", "Binary a.bin:0 The file is no text."},
 		{"a.bin", "\xff\xfe", "Binary a.bin:0 The file is no text."},

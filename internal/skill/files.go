@@ -268,7 +268,7 @@ func ValidPath(p string) error {
 		}
 	}
 	for _, c := range p {
-		if !visible(c) {
+		if !Visible(c) {
 			return fmt.Errorf("the path has a character that cannot be seen (U+%04X): rename the file", c)
 		}
 	}
@@ -277,7 +277,7 @@ func ValidPath(p string) error {
 
 // shown is a path that may be shown to people, shortened to at most MaxPath bytes.
 func shown(p string) string {
-	if !utf8.ValidString(p) || p == "" || strings.ContainsFunc(p, func(c rune) bool { return !visible(c) }) {
+	if !utf8.ValidString(p) || p == "" || strings.ContainsFunc(p, func(c rune) bool { return !Visible(c) }) {
 		return quoted(p)
 	}
 	return text.CutBytes(p, MaxPath)

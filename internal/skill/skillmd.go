@@ -181,8 +181,8 @@ func unseen(c rune) bool {
 		unicode.Is(unicode.Cf, c) && !unicode.Is(unicode.Prepended_Concatenation_Mark, c)
 }
 
-// visible reports whether a character can be seen, or is a blank.
-func visible(c rune) bool {
+// Visible reports whether a character can be seen, or is a blank.
+func Visible(c rune) bool {
 	return unicode.IsPrint(c) && c != '\u2800' && !unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
@@ -190,7 +190,7 @@ func visible(c rune) bool {
 func quoted(s string) string {
 	var b strings.Builder
 	for _, c := range strconv.Quote(text.CutBytes(s, 60)) {
-		if visible(c) {
+		if Visible(c) {
 			b.WriteRune(c)
 		} else {
 			fmt.Fprintf(&b, `\u{%x}`, c)

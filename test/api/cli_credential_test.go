@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -97,7 +98,9 @@ func TestCredentialsAreKept(t *testing.T) {
 	// What a person looked at is what goes, not what another made of that name before the answer.
 	other := &meanwhile{line: strings.NewReader("y\n"), do: func() {
 		must(t, admin.Delete(ctx, secret("weather")))
-		must(t, admin.Create(ctx, &corev1.Secret{ObjectMeta: meta(ns, "weather"), Data: map[string][]byte{"value": []byte(old)}}))
+		must(t, admin.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "weather", Labels: map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentCredential}}, Data: map[string][]byte{"value": []byte(old)},
+		}))
 	}}
 	(&terminal{t, get.config, other}).want(1, "credential delete weather", "delete the Secret "+ns+"/weather: ")
 	get.types("y\n").want(0, "credential delete weather", "secret/weather deleted")

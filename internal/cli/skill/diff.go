@@ -17,6 +17,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
+// maxOdd is how many bytes a text has at least for each one that is no text.
+const maxOdd = 4
+
 func (c Command) diff() *cobra.Command {
 	cmd := &cobra.Command{Use: "diff NAME", Short: "Compare a skill with what is approved of it.", Args: ofSkill()}
 	var o options
@@ -99,7 +102,7 @@ func (c Command) compareFile(old, now *skill.File) {
 	switch {
 	case old != nil && now != nil && bytes.Equal(before, after):
 		return
-	case !isText(before) || !isText(after):
+	case !mostlyText(before) || !mostlyText(after):
 		fmt.Fprintf(c.Out, "--- %s\n+++ %s\nthe file is no text: %d bytes are now %d\n", from, to, len(before), len(after))
 		return
 	case len(before)+len(after) == 0:
@@ -112,6 +115,20 @@ func (c Command) compareFile(old, now *skill.File) {
 func program(f *skill.File) bool { return f != nil && f.Executable }
 
 func isText(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }
+
+// mostlyText reports whether a person can read a file. One byte that is no text must not hide all the others.
+func mostlyText(content []byte) bool {
+	odd := bytes.Count(content, []byte{0})
+	for rest := content; len(rest) > 0; {
+		c, n := utf8.DecodeRune(rest)
+		if c == utf8.RuneError && n == 1 {
+			odd++
+		}
+		rest = rest[n:]
+	}
+	// A script can have any bytes in its comments.
+	return odd*maxOdd <= len(content) || bytes.HasPrefix(content, []byte("#!"))
+}
 
 // lines is a text with each line as it is shown.
 func lines(content []byte) string {

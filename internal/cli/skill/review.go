@@ -19,10 +19,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/skill"
+	texts "motorcortex.dev/motorcortex/internal/text"
 )
 
-// maxDiffLines is how many lines of a diff a review shows. More of them push the rest off every screen.
-const maxDiffLines = 400
+const (
+	// maxDiffLines and maxDiffBytes are how much of a diff a review shows. More pushes the rest off every screen.
+	maxDiffLines, maxDiffBytes = 400, 64 << 10
+	// maxLineBytes is how much of a line of it is shown.
+	maxLineBytes = 2 << 10
+)
 
 func (c Command) review() *cobra.Command {
 	cmd := &cobra.Command{
@@ -215,15 +220,23 @@ func (c Command) changes(s subject, rev *v1alpha1.SkillRevision, base, now []ski
 	default:
 		fmt.Fprintf(c.Out, "\nChanges since the approved revision %s:\n", s.Status.Approved.RevisionName)
 	}
-	left := maxDiffLines
+	whole := fmt.Sprintf("kubectl motor skill diff %s -n %s --revision %s%s", s.Name, s.Namespace, rev.Name, at)
+	printed, size, cut := 0, 0, false
 	for line := range strings.Lines(text.String()) {
-		if left--; left < 0 {
-			fmt.Fprintf(c.Out, "  … and %d more lines: kubectl motor skill diff %s -n %s --revision %s%s\n",
-				strings.Count(text.String(), "\n")-maxDiffLines, s.Name, s.Namespace, rev.Name, at)
+		line = strings.TrimSuffix(line, "\n")
+		if size += min(len(line), maxLineBytes); printed == maxDiffLines || size > maxDiffBytes {
+			fmt.Fprintf(c.Out, "  … and %d more lines: %s\n", strings.Count(text.String(), "\n")-printed, whole)
 			return
 		}
+		printed++
+		if n := len(line) - maxLineBytes; n > 0 {
+			line, cut = fmt.Sprintf("%s… and %d more bytes", texts.CutBytes(line, maxLineBytes), n), true
+		}
 		// A line of a file never stands where this program's own words do.
-		fmt.Fprint(c.Out, "  "+line)
+		fmt.Fprintln(c.Out, "  "+line)
+	}
+	if cut {
+		fmt.Fprintf(c.Out, "  Long lines are cut, to see them whole: %s\n", whole)
 	}
 }
 

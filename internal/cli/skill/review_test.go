@@ -177,6 +177,29 @@ func TestReviewOfOtherStates(t *testing.T) {
 	})
 }
 
+// One byte, one line or one character must not keep a file from the person who decides.
+func TestReviewOfFilesThatHide(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rev := r.put(r.skill(), map[string]string{
+		"SKILL.md": manifest, "long.txt": strings.Repeat("y", 1<<20) + "\n", "odd.txt": "rm -rf all of it\xff\n", "scripts/send.sh": "#!\xff\xff\xff\n",
+		"seen.txt": "a\U000e0100b\u3164c\u115fd\u2800e\u034ff\n",
+	})
+	code, out, _ := r.run("review", "weather", "--revision", rev.Name)
+	for _, says := range []string{"+rm -rf all of it<FF>\n", "+#!<FF><FF><FF>\n", "+a<U+E0100>b<U+3164>c<U+115F>d<U+2800>e<U+034F>f\n", "… and 1046529 more bytes\n", "Long lines are cut, to see them whole: kubectl motor skill diff weather -n ns"} {
+		if !strings.Contains(out, says) {
+			t.Errorf("there is no %q", says)
+		}
+	}
+	if code != 0 || len(out) > 16<<10 {
+		t.Errorf("code %d, %d bytes", code, len(out))
+	}
+	many := r.put(r.skill(), map[string]string{"SKILL.md": manifest, "a.txt": strings.Repeat(strings.Repeat("z", 1000)+"\n", 300)})
+	if _, out, _ := r.run("review", "weather", "--revision", many.Name); len(out) > 80<<10 || !strings.Contains(out, " more lines: kubectl motor skill diff") {
+		t.Errorf("%d bytes", len(out))
+	}
+}
+
 // Between the look and the decision, another person may have changed the policy.
 func TestApproveOfAPolicyThatChangedMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -90,15 +90,20 @@ func (s subject) files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skil
 	return (&skillstore.Store{Live: s.client}).Files(ctx, rev)
 }
 
-// shown is a foreign text in a form for a terminal: invisible characters are spelled out.
+// shown is a foreign text in a form for a terminal: invisible characters, and bytes that are no character, are spelled out.
 func shown(s string) string {
 	var b strings.Builder
-	for _, c := range strings.ToValidUTF8(s, "\uFFFD") {
-		if unicode.IsPrint(c) || c == '\t' {
+	for len(s) > 0 {
+		c, n := utf8.DecodeRuneInString(s)
+		switch {
+		case c == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "<%02X>", s[0])
+		case skill.Visible(c) || c == '\t':
 			b.WriteRune(c)
-		} else {
+		default:
 			fmt.Fprintf(&b, "<U+%04X>", c)
 		}
+		s = s[n:]
 	}
 	return b.String()
 }
