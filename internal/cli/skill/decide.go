@@ -58,7 +58,7 @@ func (c Command) approveSkill(ctx context.Context, o *options, wide *widening, e
 		return err
 	}
 	if is := skill.PolicyHash(&s.Spec.Policy); o.policyHash != "" && o.policyHash != is {
-		return fmt.Errorf("the policy of the Skill %s/%s is %s, and not the one that you looked at: look at it again with \"kubectl motor skill review %s\"", s.Namespace, s.Name, is, s.Name)
+		return fmt.Errorf("the policy of the Skill %s/%s is %s, and not the one that you looked at: look at it again with \"kubectl motor skill review %s -n %s\"", s.Namespace, s.Name, is, s.Name, s.Namespace)
 	}
 	rev, err := s.toApprove(ctx, o.revision, wide.any())
 	if err != nil {
@@ -113,7 +113,7 @@ func (c Command) rejectSkill(ctx context.Context, o *options) error {
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\nrejectedBy:  %s\n", rev.Name, rejection.ContentHash, rejection.RejectedBy)
 	if a := s.Spec.Approval; a != nil && a.ContentHash == rejection.ContentHash && a.Decision != v1alpha1.SkillDecisionRevoked {
-		fmt.Fprintf(c.Err, "note: this content is approved, and stays so: kubectl motor skill revoke %s takes the approval back\n", s.Name)
+		fmt.Fprintf(c.Err, "note: this content is approved, and stays so: kubectl motor skill revoke %s -n %s takes the approval back\n", s.Name, s.Namespace)
 	}
 	c.printState(ctx, s)
 	return nil
@@ -157,7 +157,7 @@ func (c Command) printState(ctx context.Context, s subject) {
 		return err == nil && s.Status.ObservedGeneration >= generation && s.Status.State != "", nil
 	})
 	if err != nil {
-		fmt.Fprintln(c.Err, "note: the operator has not looked at it yet: see kubectl get skill "+s.Name)
+		fmt.Fprintln(c.Err, "note: the operator has not looked at it yet: see kubectl get skill "+s.Name+" -n "+s.Namespace)
 		return
 	}
 	fmt.Fprintf(c.Out, "state:       %s\n", s.Status.State)

@@ -184,7 +184,7 @@ func TestNobodyLooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(s *v1alpha1.Skill) { s.Status.ObservedGeneration = 2 })
 	r.asleep = true
-	r.want(0, []string{"approve", "weather"}, "contentHash:", "has not looked at it yet")
+	r.want(0, []string{"approve", "weather"}, "contentHash:", "has not looked at it yet: see kubectl get skill weather -n ns")
 	r.user = ""
 	r.want(1, []string{"approve", "weather"}, "does not say who you are")
 }
@@ -209,7 +209,7 @@ func TestRejectWhatIsApproved(t *testing.T) {
 	r := newRig(t)
 	r.want(1, []string{"revoke", "weather"}, "has no approval")
 	r.want(0, []string{"approve", "weather"})
-	r.want(0, []string{"reject", "weather"}, "this content is approved, and stays so: kubectl motor skill revoke weather")
+	r.want(0, []string{"reject", "weather"}, "this content is approved, and stays so: kubectl motor skill revoke weather -n ns")
 	r.user = "bob"
 	approved := r.skill().Spec.Approval
 	r.want(0, []string{"revoke", "weather", "--note", "it sends too much"}, "revokedBy:   bob")

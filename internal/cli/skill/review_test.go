@@ -210,7 +210,7 @@ func TestApproveOfAPolicyThatChangedMeanwhile(t *testing.T) {
 	if err := r.Update(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	r.want(1, []string{"approve", "weather", "--policy-hash", hash}, "and not the one that you looked at", skill.PolicyHash(&changed.Spec.Policy))
+	r.want(1, []string{"approve", "weather", "--policy-hash", hash}, "and not the one that you looked at", "kubectl motor skill review weather -n ns", skill.PolicyHash(&changed.Spec.Policy))
 	if len(r.patches) > 0 {
 		t.Errorf("sent are %s", r.patches)
 	}

@@ -72,8 +72,8 @@ func (s subject) toApprove(ctx context.Context, name string, widens bool) (*v1al
 	if err != nil || name != "" || rev.Spec.ExtractedFrom == nil || len(s.Status.Revisions) < 2 {
 		return rev, err
 	}
-	return nil, fmt.Errorf("the newest revision %s was proposed by the run %s: look at it with \"kubectl motor skill diff %s\", and name it with --revision",
-		rev.Name, rev.Spec.ExtractedFrom.RunName, s.Name)
+	return nil, fmt.Errorf("the newest revision %s was proposed by the run %s: look at it with \"kubectl motor skill review %s -n %s --revision %s\", which prints the command that approves it",
+		rev.Name, rev.Spec.ExtractedFrom.RunName, s.Name, s.Namespace, rev.Name)
 }
 
 // checkContent returns an error if a revision does not have the content that the person looked at, whose hash is looked; "" is any.
