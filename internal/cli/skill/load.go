@@ -36,7 +36,9 @@ const (
 // importing are the flags of import.
 type importing struct {
 	name, policy, pullSecret string
-	format                   output.Format
+	// file is the one that the policy was read from.
+	file   string
+	format output.Format
 }
 
 func (c Command) load() *cobra.Command {
@@ -46,7 +48,8 @@ func (c Command) load() *cobra.Command {
 gets the files in place of those that it has.
 
 The policy is the one in DIR.yaml, or in the file of --policy. Without such a file, the policy of the Skill stays. Nothing is approved: runs cannot use the files
-before a person has approved them, whatever the Skill had before. With -o, nothing is sent, and the Skill is printed that would be.`,
+before a person has approved them. Files that were approved before, with the policy of that approval, are approved as soon as they are there again: reject a
+content that must not come back. With -o, nothing is sent, and the Skill is printed that would be.`,
 		Example: `  kubectl motor skill import ./weather
   kubectl motor skill import ./weather -o yaml
   kubectl motor skill import oci://registry.example.com/skills/weather@sha256:… --policy weather.yaml
@@ -62,6 +65,9 @@ before a person has approved them, whatever the Skill had before. With -o, nothi
 }
 
 func (c Command) importSkill(ctx context.Context, from string, o *importing) error {
+	if o.format == output.Name {
+		return verb.Misusedf("with -o, nothing is sent: -o name would look as if the Skill were there")
+	}
 	s, policy, err := o.skill(from)
 	if err != nil {
 		return err
@@ -72,6 +78,17 @@ func (c Command) importSkill(ctx context.Context, from string, o *importing) err
 		}
 		s.Spec.Policy = *policy
 	}
+	if o.file != "" {
+		fmt.Fprintf(c.Err, "note: the policy is that of %s\n", shown(o.file))
+	}
+	cl, namespace, err := c.Connect()
+	if err != nil {
+		return err
+	}
+	if s.Namespace != "" && s.Namespace != namespace {
+		return fmt.Errorf("%s: metadata.namespace is %s, and the Skill goes to %s: name that namespace with -n, or take it out of the file", shown(o.file), shown(s.Namespace), namespace)
+	}
+	s.Namespace = namespace
 	if o.format != output.ForPeople {
 		scheme, err := cluster.Scheme()
 		if err != nil {
@@ -79,7 +96,7 @@ func (c Command) importSkill(ctx context.Context, from string, o *importing) err
 		}
 		return output.Object(c.Out, o.format, scheme, s)
 	}
-	return c.apply(ctx, s, policy != nil)
+	return c.apply(ctx, cl, s, policy != nil)
 }
 
 // skill is the Skill that the arguments say, and its policy, nil if there is none.
@@ -121,8 +138,17 @@ func (o *importing) skill(from string) (*v1alpha1.Skill, *v1alpha1.SkillPolicy, 
 	if file == "" {
 		return s, nil, nil
 	}
-	policy, err := readPolicy(file)
-	return s, policy, err
+	o.file = file
+	of, err := readSkill(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if of.Name != "" && of.Name != s.Name {
+		return nil, nil, fmt.Errorf("%s: metadata.name is %s, and the Skill is %s: make them equal, or name the file of its policy with --policy", shown(file), shown(of.Name), s.Name)
+	}
+	// The caller compares the namespace, which only the connection has.
+	s.Namespace = of.Namespace
+	return s, &of.Spec.Policy, nil
 }
 
 // fluxSource reads KIND/NAME[/PATH].
@@ -178,12 +204,7 @@ func inline(dir string) ([]v1alpha1.SkillFile, string, error) {
 }
 
 // apply sends the skill.
-func (c Command) apply(ctx context.Context, s *v1alpha1.Skill, withPolicy bool) error {
-	cl, namespace, err := c.Connect()
-	if err != nil {
-		return err
-	}
-	s.Namespace = namespace
+func (c Command) apply(ctx context.Context, cl client.Client, s *v1alpha1.Skill, withPolicy bool) error {
 	is := subject{client: cl, Skill: &v1alpha1.Skill{}}
 	switch err := cl.Get(ctx, client.ObjectKeyFromObject(s), is.Skill); {
 	case apierrors.IsNotFound(err):
@@ -193,7 +214,7 @@ func (c Command) apply(ctx context.Context, s *v1alpha1.Skill, withPolicy bool) 
 		}
 		fmt.Fprintf(c.Out, "skill.motorcortex.dev/%s created\n", s.Name)
 	case err != nil:
-		return fmt.Errorf("get the Skill %s/%s: %w", namespace, s.Name, err)
+		return fmt.Errorf("get the Skill %s/%s: %w", s.Namespace, s.Name, err)
 	default:
 		spec := is.Spec.DeepCopy()
 		spec.Source = s.Spec.Source

@@ -47,10 +47,16 @@ func TestImportMakesASkillThatIsNotApproved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "wind")
 	fill(t, dir, map[string]string{"SKILL.md": strings.Replace(manifest, "weather", "wind", 1)})
 	fill(t, filepath.Dir(dir), map[string]string{"wind.yaml": strings.Replace(policyHead, "weather", "wind", 1) + "    domains: [a.example.org]\n  approval: {contentHash: a, policyHash: b}\n"})
-	r.want(0, []string{"import", dir, "-o", "yaml"}, "kind: Skill", "- a.example.org", "path: SKILL.md")
+	r.want(0, []string{"import", dir, "-o", "yaml"}, "kind: Skill", "namespace: ns", "- a.example.org", "path: SKILL.md", "note: the policy is that of ")
+	r.want(4, []string{"import", dir, "-o", "name"}, "nothing is sent")
 	s := &v1alpha1.Skill{}
 	if err := r.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wind"}, s); err == nil {
 		t.Fatal("a dry run made a Skill")
+	}
+	other := filepath.Join(filepath.Dir(dir), "other.yaml")
+	for key, value := range map[string]string{"name": "weather", "namespace": "prod"} {
+		fill(t, filepath.Dir(other), map[string]string{"other.yaml": "apiVersion: motorcortex.dev/v1alpha1\nkind: Skill\nmetadata: {" + key + ": " + value + "}\nspec: {policy: {tools: [read]}}\n"})
+		r.want(1, []string{"import", dir, "--policy", other}, "metadata."+key+" is "+value)
 	}
 	r.want(0, []string{"import", dir}, "skill.motorcortex.dev/wind created", "the operator has not looked at it yet")
 	if err := r.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wind"}, s); err != nil || s.Spec.Approval != nil || s.Spec.Policy.Domains[0] != "a.example.org" {

@@ -25,6 +25,15 @@ const maxPolicyFile = 4 << 20
 
 // readPolicy reads a policy, or the one of the first Skill in a file, as it is in a cluster.
 func readPolicy(file string) (*v1alpha1.SkillPolicy, error) {
+	s, err := readSkill(file)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Spec.Policy, nil
+}
+
+// readSkill is readPolicy with the name and the namespace that the file has, if it has them.
+func readSkill(file string) (*v1alpha1.Skill, error) {
 	data, err := readBounded(file)
 	if err != nil {
 		return nil, err
@@ -33,7 +42,7 @@ func readPolicy(file string) (*v1alpha1.SkillPolicy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return &s.Spec.Policy, nil
+	return s, nil
 }
 
 // readBounded reads a file of a user's choice.
