@@ -43,14 +43,15 @@ func (c Command) createSkill(dir, description string) error {
 	if err != nil {
 		return err
 	}
-	content := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n# %s\n\nWrite here what to do, step by step. Name the files that are needed, such as scripts/NAME and references/NAME.md.\n", name, quoted, name)
+	// So is a name that YAML takes for a number, a boolean or null.
+	content := fmt.Sprintf("---\nname: %q\ndescription: %s\n---\n# %s\n\nWrite here what to do, step by step. Name the files that are needed, such as scripts/NAME and references/NAME.md.\n", name, quoted, name)
 	if _, err := skill.ParseManifest([]byte(content)); err != nil {
 		return verb.Misusedf("--description: %w", err)
 	}
 	policy := fmt.Sprintf(`apiVersion: motorcortex.dev/v1alpha1
 kind: Skill
 metadata:
-  name: %s
+  name: %q
 spec:
   # What runs of the skill can use. "kubectl motor skill import" brings the files.
   policy:

@@ -49,11 +49,12 @@ func (c Command) lint() *cobra.Command {
 		Long: `Check the files of a skill as the operator does, and the policy in DIR.yaml, or in the file of --policy. Each message has its file and its line.
 
 Errors are what the operator refuses. Warnings are the findings that a person is shown who decides about the skill, and what the policy does not grant although
-files mention it, or grants although none does. The exit code is 1 if there are errors, with --strict also if there are warnings.`,
+files mention it, or grants although none does. The exit code is 1 if there are errors, with --strict also if there are warnings, and 5 if the files
+cannot be read.`,
 	}
 	policy := cmd.Flags().String("policy", "", "file with the policy, or with the Skill that has it, instead of DIR.yaml")
 	strict := cmd.Flags().Bool("strict", false, "take warnings for errors")
-	cmd.RunE = func(_ *cobra.Command, args []string) error { return c.lintFolder(args[0], *policy, *strict) }
+	cmd.RunE = verb.Asks(func(_ *cobra.Command, args []string) error { return c.lintFolder(args[0], *policy, *strict) })
 	return cmd
 }
 
@@ -183,6 +184,9 @@ func (l *linter) policy(file string, facts *v1alpha1.SkillRevisionStatus) error 
 	}
 	if s.Name != "" && s.Name != l.name {
 		l.say(file, at.of("metadata.name"), levelError, "the name is %s, and that of the folder is %s: make them equal", s.Name, l.name)
+	}
+	for _, err := range misshapen(&s.Spec.Policy) {
+		l.say(file, at.of(err.Error()), levelError, "%v", err)
 	}
 	if err := skill.CheckPolicy(&s.Spec.Policy); err != nil {
 		l.say(file, at.of(err.Error()), levelError, "the policy cannot be granted: %v", err)

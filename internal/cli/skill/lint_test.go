@@ -110,8 +110,8 @@ func TestLintOfLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(1, []string{"lint", dir}, dir+"/again.md: error: it is a link", "1 errors, 0 warnings")
-	r.want(1, []string{"lint", filepath.Join(dir, "none")}, "no such file")
-	r.want(1, []string{"lint", dir, "--policy", filepath.Join(dir, "none.yaml")}, "no such file")
+	r.want(5, []string{"lint", filepath.Join(dir, "none")}, "no such file")
+	r.want(5, []string{"lint", dir, "--policy", filepath.Join(dir, "none.yaml")}, "no such file")
 }
 
 // The samples are what people copy.
