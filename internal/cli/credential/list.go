@@ -48,6 +48,8 @@ type Entry struct {
 	CreationTime *metav1.Time `json:"creationTime,omitempty"`
 	// ChangeTime is when a client last wrote the Secret.
 	ChangeTime *metav1.Time `json:"changeTime,omitempty"`
+	// Copied is true if kubectl apply has left a copy of a value in an annotation.
+	Copied bool `json:"copied,omitempty"`
 }
 
 // Use is a skill whose policy names a credential.
@@ -62,9 +64,9 @@ type Use struct {
 
 func (c Command) list() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List credentials, and who may use them. Values are neither read nor shown.", Args: verb.Args(),
+		Use: "list", Aliases: []string{"ls"}, Short: "List credentials, and who may use them. Values are not shown.", Args: verb.Args(),
 		Long: `List the Secrets with the label motorcortex.dev/component=credential, and those that skills name: the hosts that the value may be sent to, the skills whose
-policy names it, the age, and the last change. The values are not even read.`,
+policy names it, the age, and the last change. Metadata alone is asked for. An annotation of kubectl apply in it can have a copy of a value: there is a warning then.`,
 	}
 	everywhere := cmd.Flags().BoolP("all-namespaces", "A", false, "in all namespaces")
 	var format output.Format
@@ -167,6 +169,7 @@ func entry(s *metav1.PartialObjectMetadata, uses []Use) Entry {
 			e.Hosts = append(e.Hosts, h)
 		}
 	}
+	_, e.Copied = s.Annotations[corev1.LastAppliedConfigAnnotation]
 	for _, m := range s.ManagedFields {
 		if m.Time != nil && m.Time.After(e.ChangeTime.Time) {
 			e.ChangeTime = m.Time
@@ -208,6 +211,12 @@ func (c Command) print(f output.Format, entries []Entry, everywhere bool, now ti
 		rows = append(rows, row)
 	}
 	show.Table(c.Out, header, rows)
+	for _, e := range entries {
+		if e.Copied {
+			fmt.Fprintf(c.Err, "warning: who may read the metadata of %s can read a value, of which kubectl apply has left a copy: kubectl annotate secret %s -n %s %s-\n",
+				e.Name, e.Name, e.Namespace, corev1.LastAppliedConfigAnnotation)
+		}
+	}
 	return nil
 }
 

@@ -94,6 +94,16 @@ func TestListWithFewRights(t *testing.T) {
 	r.want(1, []string{"list"}, "list Secrets with the label motorcortex.dev/component=credential", "forbidden")
 }
 
+// The annotation is in the metadata, and so is what kubectl apply copied into it.
+func TestListWarnsOfACopiedValue(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, interceptor.Funcs{}, credentialSecret("saved", map[string]string{"kubectl.kubernetes.io/last-applied-configuration": value}), credentialSecret("other", nil))
+	r.want(0, []string{"list"}, "kubectl annotate secret saved -n ns kubectl.kubernetes.io/last-applied-configuration-")
+	if _, out, errs := r.run("list", "-o", "json"); strings.Count(out, `"copied": true`) != 1 || errs != "" {
+		t.Errorf("prints %s%s", out, errs)
+	}
+}
+
 func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, interceptor.Funcs{})
