@@ -9,12 +9,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-const (
-	// overlap is how long before the settled instant of a sink a new process begins. What happens is seen a little later.
-	overlap = time.Minute
-	// maxDeparted bounds the deleted runs that wait for a pass.
-	maxDeparted = 1024
-)
+// overlap is how long before the settled instant of a sink a new process begins. What happens is seen a little later.
+const overlap = time.Minute
 
 // lanesOf returns the lanes of a namespace.
 func (r *Reconciler) lanesOf(namespace string) []*lane {
@@ -85,22 +81,10 @@ func statusOf(known []v1alpha1.SinkStatus, name string) *v1alpha1.SinkStatus {
 	return nil
 }
 
-// keepDeparted keeps a run that was deleted until the next pass, if its namespace has a lane.
-func (r *Reconciler) keepDeparted(s subject, run *v1alpha1.MotorRun) {
-	if len(r.lanesOf(s.namespace)) == 0 {
-		return
+// depart has the lanes of its namespace tell the end of an object that was deleted. last is nil if how it ended is not known. The lanes get it at
+// once and not by a pass: what waited for a pass would need a bound of its own.
+func (r *Reconciler) depart(s subject, last *v1alpha1.MotorRun) {
+	for _, l := range r.lanesOf(s.namespace) {
+		l.depart(s, last, r.Now())
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.departed) < maxDeparted {
-		r.departed[s] = run
-	}
-}
-
-func (r *Reconciler) takeDeparted(s subject) *v1alpha1.MotorRun {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	run := r.departed[s]
-	delete(r.departed, s)
-	return run
 }

@@ -64,8 +64,6 @@ type Reconciler struct {
 	lanes map[laneKey]*lane
 	// written is when the status of the MotorCortex of a namespace was last written by this process.
 	written map[string]time.Time
-	// departed are runs that were deleted and that the next pass gives to the lanes.
-	departed map[subject]*v1alpha1.MotorRun
 	// begun hands new lanes to Start.
 	begun chan *lane
 }
@@ -84,8 +82,6 @@ func NewSender(transport func() *http.Transport, now func() time.Time) func(stri
 // request is a pass over a run, a skill, or the MotorCortex of a namespace.
 type request struct {
 	subject subject
-	// departed is true if the object was deleted.
-	departed bool
 }
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only, and so do the lanes.
@@ -110,7 +106,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 func (r *Reconciler) init() {
-	r.lanes, r.written, r.departed = map[laneKey]*lane{}, map[string]time.Time{}, map[subject]*v1alpha1.MotorRun{}
+	r.lanes, r.written = map[laneKey]*lane{}, map[string]time.Time{}
 	r.begun = make(chan *lane)
 }
 
@@ -137,18 +133,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req request) (ctrl.Result, e
 		return r.reconcileCortex(ctx, req.subject.namespace)
 	}
 	lanes := r.lanesOf(req.subject.namespace)
-	last := r.takeDeparted(req.subject)
 	if len(lanes) == 0 {
 		return ctrl.Result{}, nil
 	}
-	at := r.Now()
-	if req.departed {
-		for _, l := range lanes {
-			l.depart(req.subject, last, at)
-		}
-		return ctrl.Result{}, nil
-	}
-	at, ok, err := r.since(ctx, req.subject, at)
+	at, ok, err := r.since(ctx, req.subject, r.Now())
 	if err != nil || !ok {
 		return pass.Retry(), err
 	}

@@ -54,11 +54,12 @@ func (r *Reconciler) handler(k kind) handler.TypedEventHandler[client.Object, re
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { ask(e.Object, q) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { ask(e.ObjectNew, q) },
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			s := subjectOf(k, e.Object)
-			if run, ok := e.Object.(*v1alpha1.MotorRun); ok {
-				r.keepDeparted(s, run)
+			if k == kindCortex {
+				ask(e.Object, q)
+				return
 			}
-			q.Add(request{subject: s, departed: k != kindCortex})
+			last, _ := e.Object.(*v1alpha1.MotorRun)
+			r.depart(subjectOf(k, e.Object), last)
 		},
 	}
 }
