@@ -138,6 +138,17 @@ func (l *lane) touch(s subject, at time.Time) {
 	l.touchLocked(s, at)
 }
 
+// touchRun has the lane look at a run, of which something may be untold that happened at its end, or else at an instant. A run that ended before the
+// beginning of the lane has nothing left: the first list of a watch has all of them, and with the oldest the settled instant would go back.
+func (l *lane) touchRun(run *v1alpha1.MotorRun, at time.Time) {
+	if end, ended := signal.EndOf(run); ended {
+		at = end
+	}
+	if !at.Before(l.from) {
+		l.touch(subjectOf(kindRun, run), at)
+	}
+}
+
 func (l *lane) touchLocked(s subject, at time.Time) {
 	if m := l.told[s]; m != nil && m.cursor.Ended {
 		return

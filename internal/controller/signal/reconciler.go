@@ -136,30 +136,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req request) (ctrl.Result, e
 	if len(lanes) == 0 {
 		return ctrl.Result{}, nil
 	}
-	at, ok, err := r.since(ctx, req.subject, r.Now())
-	if err != nil || !ok {
-		return pass.Retry(), err
-	}
-	for _, l := range lanes {
-		l.touch(req.subject, at)
-	}
-	return ctrl.Result{}, nil
-}
-
-// since returns when the last of what there may be to tell has happened, and reports whether the object exists. A run of another UID is another
-// subject.
-func (r *Reconciler) since(ctx context.Context, s subject, now time.Time) (time.Time, bool, error) {
-	if s.kind == kindSkill {
-		return now, true, nil
+	now := r.Now()
+	if req.subject.kind == kindSkill {
+		for _, l := range lanes {
+			l.touch(req.subject, now)
+		}
+		return ctrl.Result{}, nil
 	}
 	run := &v1alpha1.MotorRun{}
-	if err := r.Get(ctx, s.key(), run, client.UnsafeDisableDeepCopy); err != nil {
-		return now, false, client.IgnoreNotFound(err)
+	if err := r.Get(ctx, req.subject.key(), run, client.UnsafeDisableDeepCopy); err != nil {
+		if err = client.IgnoreNotFound(err); err != nil {
+			return pass.Retry(), err
+		}
+		return ctrl.Result{}, nil
 	}
-	if end, ended := signal.EndOf(run); ended {
-		return end, run.UID == s.uid, nil
+	// A run of another UID is another subject.
+	if run.UID == req.subject.uid {
+		for _, l := range lanes {
+			l.touchRun(run, now)
+		}
 	}
-	return now, run.UID == s.uid, nil
+	return ctrl.Result{}, nil
 }
 
 // reconcileCortex begins and ends lanes, and writes the status.
@@ -212,15 +209,8 @@ func (r *Reconciler) touchAll(ctx context.Context, namespace string, lanes []*la
 	}
 	for _, l := range lanes {
 		for i := range runs.Items {
-			run := &runs.Items[i]
-			end, ended := signal.EndOf(run)
-			switch {
-			case !ended:
-				// What happened since the beginning of the lane may be untold.
-				l.touch(subjectOf(kindRun, run), l.from)
-			case !end.Before(l.from):
-				l.touch(subjectOf(kindRun, run), end)
-			}
+			// What happened since the beginning of the lane may be untold.
+			l.touchRun(&runs.Items[i], l.from)
 		}
 		for i := range skills.Items {
 			l.touch(subjectOf(kindSkill, &skills.Items[i]), l.from)

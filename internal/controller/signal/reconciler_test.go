@@ -5,6 +5,7 @@ package signal
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -183,7 +184,7 @@ func TestASinkIsToldOnlyTheEventsItNames(t *testing.T) {
 	})
 }
 
-// A status is written when a sink begins to fail or to take signals, and else once a minute at most, and not at all while nothing happens.
+// A status is written when a sink begins to fail or to take signals, and else once a minute at most, and once an hour while nothing happens.
 func TestTheStatusIsWrittenRarely(t *testing.T) {
 	inBubble(t, []string{"a"}, func(g *rig) {
 		version := g.cortex().ResourceVersion
@@ -197,8 +198,8 @@ func TestTheStatusIsWrittenRarely(t *testing.T) {
 			}
 			return n
 		}
-		if n := writes(time.Hour); n != 0 {
-			t.Errorf("%d writes while nothing happens", n)
+		if n := writes(10 * time.Hour); n > 10 {
+			t.Errorf("%d writes in 10 hours in which nothing happens", n)
 		}
 		run := g.accept("run")
 		go func() {
@@ -263,6 +264,70 @@ func TestASinkThatCannotBeUsed(t *testing.T) {
 		ready := apimeta.FindStatusCondition(c.Status.Sinks[0].Conditions, v1alpha1.CortexSinkReady)
 		if ready.Reason != v1alpha1.ReasonSinkRefuses || ready.Message != "The sink cannot be used: no such sink." {
 			t.Errorf("the condition is %+v", ready)
+		}
+	})
+}
+
+// The settled instant moves also while there is nothing that the sink wants. A process that begins would else tell it all of that time.
+func TestASinkWithoutADeliveryIsSettled(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		edit := func(events ...v1alpha1.SignalEvent) {
+			c := g.cortex()
+			c.Spec.Signals.Sinks[0].Events = events
+			g.must(g.c.Update(g.ctx, c))
+			g.cortex()
+		}
+		edit(v1alpha1.SignalRunFailed)
+		for i := range 20 {
+			g.finish(g.accept(fmt.Sprint("run-", i)))
+			later(8 * time.Hour)
+			g.cortex()
+		}
+		edit()
+		g.restart()
+		later(time.Minute)
+		g.want("a")
+	})
+}
+
+// A process that begins has a pass over each run of its first list, also over those that ended long ago. None of them moves the settled instant back.
+func TestTheSettledInstantDoesNotGoBack(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		var old []*v1alpha1.MotorRun
+		for i := range 10 {
+			run := g.accept(fmt.Sprint("old-", i))
+			g.finish(run)
+			old = append(old, run)
+			later(8 * time.Hour)
+			g.cortex()
+		}
+		for i := range 30 {
+			g.ask(g.accept(fmt.Sprint("open-", i)), "a1-s1-c0")
+		}
+		later(5 * time.Minute)
+		settled := g.cortex().Status.Sinks[0].SettledTime
+		g.sinks["a"].mu.Lock()
+		g.sinks["a"].hold = time.Second
+		g.sinks["a"].mu.Unlock()
+		g.restart()
+		for _, run := range old {
+			g.pass(run)
+		}
+		if _, is := g.r.lanesOf("ns")[0].state(time.Now()); is.Before(settled.Add(-overlap)) {
+			t.Errorf("runs that ended long ago took the lane from %s back to %s", settled, is)
+		}
+		// The asks that are open are told again, one a second. Meanwhile the status is due by its first delivery.
+		later(7 * time.Second)
+		if now := g.cortex().Status.Sinks[0].SettledTime; now.Before(&settled) {
+			t.Errorf("the settled instant went from %s back to %s", settled, now)
+		}
+		before := len(g.sinks["a"].taken())
+		g.restart()
+		later(10 * time.Minute)
+		for _, id := range g.sinks["a"].taken()[before:] {
+			if strings.HasPrefix(id, "u-old-") {
+				t.Errorf("%s is told again", id)
+			}
 		}
 	})
 }

@@ -19,6 +19,8 @@ import (
 const (
 	// statusPause is how soon a status is compared again, writePause how soon it is written again while no sink begins to fail or to take signals.
 	statusPause, writePause = 10 * time.Second, time.Minute
+	// settledPause is how old the settled instant becomes while nothing is delivered. The next process tells at most that much again.
+	settledPause = time.Hour
 	// maxSay is the most bytes of a failure in the status.
 	maxSay = 512
 )
@@ -74,7 +76,10 @@ func (l *lane) status(was *v1alpha1.SinkStatus, generation int64, now time.Time)
 		is = *was.DeepCopy()
 	}
 	h, settled := l.state(now)
-	is.SettledTime = metav1.NewTime(settled.Truncate(time.Second))
+	if settled = settled.Truncate(time.Second); settled.After(is.SettledTime.Time) || is.SettledTime.After(now) {
+		// What the lane looks at again since the overlap is no reason to go back: each process would go back further than the one before.
+		is.SettledTime = metav1.NewTime(settled)
+	}
 	is.Dropped = h.dropped
 	if !h.taken.IsZero() {
 		is.LastDeliveryTime = new(metav1.NewTime(h.taken.Truncate(time.Second)))
@@ -105,5 +110,6 @@ func turned(was, is *v1alpha1.SinkStatus) bool {
 
 // moved reports whether there is something to write down that can wait. A sink that is only tried again is no reason.
 func moved(was, is *v1alpha1.SinkStatus) bool {
-	return !equality.Semantic.DeepEqual(was.LastDeliveryTime, is.LastDeliveryTime) || was.Dropped != is.Dropped
+	return !equality.Semantic.DeepEqual(was.LastDeliveryTime, is.LastDeliveryTime) || was.Dropped != is.Dropped ||
+		is.SettledTime.Sub(was.SettledTime.Time) >= settledPause
 }
