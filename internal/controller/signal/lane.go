@@ -56,14 +56,16 @@ type lane struct {
 	// clock.
 	failures   int
 	pauseUntil time.Time
+	// successes counts the signals that the sink has taken. What is no fault of a signal is told by it from what is.
+	successes int
 }
 
 // memory is about one subject.
 type memory struct {
 	cursor signal.Cursor
-	// tries counts the failures of the next signal, firstFailure is when they began.
-	tries        int
-	firstFailure time.Time
+	// tries counts the failures of the next signal. failures counts those before which the sink had taken others since the one before, and successes
+	// is how many it had taken at the last of them.
+	tries, failures, successes int
 }
 
 // pending is a subject that waits.
@@ -95,7 +97,7 @@ func newLane(key laneKey, from time.Time) *lane {
 func (l *lane) configure(sink v1alpha1.SignalSink, newSender func(caBundle string) (Sender, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sender != nil && same(&l.sink, &sink) {
+	if (l.sender != nil || l.broken != nil) && same(&l.sink, &sink) {
 		return
 	}
 	if l.sender == nil || l.sink.CABundle != sink.CABundle {
@@ -289,11 +291,12 @@ func (l *lane) took(s subject, next signal.Cursor, now time.Time) {
 	l.advanceLocked(s, next)
 	l.health.taken, l.health.failure = now, nil
 	l.failures, l.pauseUntil = 0, time.Time{}
+	l.successes++
 }
 
 func (l *lane) advanceLocked(s subject, next signal.Cursor) {
 	m := l.memoryLocked(s)
-	m.cursor, m.tries = next, 0
+	*m = memory{cursor: next}
 	l.queue.Add(s)
 }
 
@@ -307,7 +310,7 @@ func (l *lane) memoryLocked(s subject) *memory {
 }
 
 // failed notes that the sink did not take a signal. A signal that is refused for good is dropped, and so is one that fails again and again while the
-// sink takes others: it would be tried for ever.
+// sink takes others: it would be tried for ever. Failures of a time in which the sink takes nothing are no fault of the signal.
 func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -318,11 +321,11 @@ func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now tim
 		return
 	}
 	m := l.memoryLocked(s)
-	if m.tries == 0 {
-		m.firstFailure = now
-	}
 	m.tries++
-	if m.tries >= maxTries && l.health.taken.After(m.firstFailure) {
+	if l.successes > m.successes {
+		m.failures, m.successes = m.failures+1, l.successes
+	}
+	if m.failures >= maxTries {
 		l.health.dropped++
 		l.advanceLocked(s, next)
 		return

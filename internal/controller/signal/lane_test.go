@@ -352,6 +352,50 @@ func TestASignalThatAlwaysFailsIsDropped(t *testing.T) {
 	})
 }
 
+// Failures of a time in which a sink takes nothing do not count: after an outage, it can ask for a pause.
+func TestASinkThatComesBackSlowly(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.accept("before")
+		synctest.Wait()
+		g.sinks["a"].answer(away)
+		for i := range 3 {
+			g.accept(fmt.Sprint("run-", i))
+		}
+		later(4 * time.Hour)
+		n := 0
+		g.sinks["a"].answer(func(string, int) error {
+			if n++; n%2 == 0 {
+				return errAway
+			}
+			return nil
+		})
+		later(2 * time.Hour)
+		synctest.Wait()
+		if got, dropped := g.sinks["a"].taken(), g.cortex().Status.Sinks[0].Dropped; len(got) != 4 || dropped != 0 {
+			t.Errorf("taken %q, dropped %d", got, dropped)
+		}
+	})
+}
+
+// The spec is compared every 10 s. One with a caBundle that is none does not end the pauses of its lane each time.
+func TestABrokenSinkIsNotTriedMoreOften(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		delete(g.sinks, "a")
+		g.restart()
+		g.accept("run")
+		for range 100 {
+			later(statusPause)
+			g.cortex()
+		}
+		l := g.r.lanesOf("ns")[0]
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.failures < 5 || l.failures > 15 || l.health.dropped != 0 {
+			t.Errorf("tried %d times, dropped %d", l.failures, l.health.dropped)
+		}
+	})
+}
+
 // The end of a run is told although the run was deleted, and so is that it was deleted before its end. How many of them wait has a bound.
 func TestADeletedRunIsTold(t *testing.T) {
 	inBubble(t, []string{"a"}, func(g *rig) {
