@@ -58,6 +58,10 @@ type lane struct {
 	pauseUntil time.Time
 	// successes counts the signals that the sink has taken. What is no fault of a signal is told by it from what is.
 	successes int
+	// refusing is true if the sink has refused a signal for good since it took the last one. refused is the subject of that signal, the zero subject
+	// if the signal was dropped.
+	refusing bool
+	refused  subject
 }
 
 // memory is about one subject.
@@ -66,6 +70,8 @@ type memory struct {
 	// tries counts the failures of the next signal. failures counts those before which the sink had taken others since the one before, and successes
 	// is how many it had taken at the last of them.
 	tries, failures, successes int
+	// refused is true if the sink refused the next signal for good once.
+	refused bool
 }
 
 // pending is a subject that waits.
@@ -291,6 +297,7 @@ func (l *lane) took(s subject, next signal.Cursor, now time.Time) {
 	l.advanceLocked(s, next)
 	l.health.taken, l.health.failure = now, nil
 	l.failures, l.pauseUntil = 0, time.Time{}
+	l.refusing, l.refused = false, subject{}
 	l.successes++
 }
 
@@ -315,12 +322,20 @@ func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now tim
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.health.failed, l.health.lastSay = now, f.Message
-	if f.Final {
+	m := l.memoryLocked(s)
+	if f.Final && l.isOfSignalLocked(s) {
+		l.refusing, l.refused = true, s
+		if !m.refused {
+			// It may be the signature: the Secrets are read again.
+			m.refused, l.targetAt = true, time.Time{}
+			l.queue.Add(s)
+			return
+		}
+		l.refused = subject{}
 		l.health.dropped++
 		l.advanceLocked(s, next)
 		return
 	}
-	m := l.memoryLocked(s)
 	m.tries++
 	if l.successes > m.successes {
 		m.failures, m.successes = m.failures+1, l.successes
@@ -334,6 +349,12 @@ func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now tim
 	l.failures++
 	l.pauseUntil = time.Now().Add(max(backoff(l.failures), f.Pause))
 	l.queue.AddAfter(s, backoff(m.tries))
+}
+
+// isOfSignalLocked reports whether a refusal is the fault of the signal. One before any success, or right after that of another signal, is the
+// sink's: a receiver that has another signing key refuses all of them.
+func (l *lane) isOfSignalLocked(s subject) bool {
+	return l.successes > 0 && (!l.refusing || l.refused == s)
 }
 
 // backoff is the pause after that many failures, spread so that sinks that failed together are not tried together.

@@ -280,19 +280,28 @@ func TestADeadSinkHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// A signal that a sink does not take for good does not hold up the others.
+var errRefused = &deliver.Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "It refuses the signal.", Final: true}
+
+// A signal that a sink does not take for good, twice, does not hold up the others.
 func TestASignalThatIsRefusedIsDropped(t *testing.T) {
 	inBubble(t, []string{"a"}, func(g *rig) {
 		g.sinks["a"].answer(func(id string, _ int) error {
 			if id == "u-bad/run.started" {
-				return &deliver.Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "It refuses the signal.", Final: true}
+				return errRefused
 			}
 			return nil
 		})
+		g.accept("first")
+		synctest.Wait()
 		bad := g.accept("bad")
+		synctest.Wait()
 		g.accept("good")
+		synctest.Wait()
 		g.finish(bad)
-		g.want("a", "u-good/run.started", "u-bad/run.completed")
+		g.want("a", "u-first/run.started", "u-good/run.started", "u-bad/run.completed")
+		if tries := g.sinks["a"].tries; tries != 5 {
+			t.Errorf("the sink was tried %d times", tries)
+		}
 		later(2 * time.Minute)
 		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 || st.LastFailure != "It refuses the signal." || st.LastFailureTime == nil {
 			t.Errorf("the status is %+v", st)
@@ -305,6 +314,62 @@ func TestASignalThatIsRefusedIsDropped(t *testing.T) {
 			t.Errorf("after a restart the status is %+v", st)
 		}
 	})
+}
+
+// A receiver that has another signing key than the manager refuses every signal. None of them is lost.
+func TestASinkThatRefusesAllLosesNothing(t *testing.T) {
+	for name, before := range map[string]int{"from the beginning": 0, "after others": 1} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, []string{"a"}, func(g *rig) {
+				for range before {
+					g.accept("before")
+					synctest.Wait()
+				}
+				g.sinks["a"].answer(func(string, int) error { return errRefused })
+				for i := range 20 {
+					g.finish(g.accept(fmt.Sprint("run-", i)))
+				}
+				later(time.Hour)
+				st := g.cortex().Status.Sinks[0]
+				ready := apimeta.FindStatusCondition(st.Conditions, v1alpha1.CortexSinkReady)
+				if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonSinkRefuses || st.Dropped > int64(before) {
+					t.Errorf("the condition is %+v, dropped %d", ready, st.Dropped)
+				}
+				g.sinks["a"].answer(nil)
+				later(10 * time.Minute)
+				synctest.Wait()
+				if got := len(g.sinks["a"].taken()); got+int(st.Dropped) != 40+before {
+					t.Errorf("%d signals are taken, %d dropped", got, st.Dropped)
+				}
+			})
+		})
+	}
+}
+
+// Before a signal is dropped the Secrets are read again: they may have been replaced.
+func TestAReplacedSigningKeyLosesNothing(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.accept("before")
+		synctest.Wait()
+		read := 0
+		g.r.Secrets = countedSecrets{&read}
+		g.sinks["a"].answer(func(string, int) error {
+			if read == 0 {
+				return errRefused
+			}
+			return nil
+		})
+		g.accept("run")
+		g.want("a", "u-before/run.started", "u-run/run.started")
+	})
+}
+
+// countedSecrets counts how often they are read.
+type countedSecrets struct{ read *int }
+
+func (c countedSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a, k secret.Value, err error) {
+	*c.read++
+	return a, k, nil
 }
 
 // A change during a look keeps its subject pending: otherwise the settled instant could pass what is not told.

@@ -49,7 +49,7 @@ type Target struct {
 type Failure struct {
 	// Reason is a reason of the condition SinkReady. Message is a sentence for a person; it has nothing that the sink worded.
 	Reason, Message string
-	// Final is true if the sink refuses this very signal, and would refuse it again.
+	// Final is true if the sink refuses this very signal, and would refuse it again. A sink that refuses others too may have another signing key.
 	Final bool
 	// Pause is the pause that the sink asks for, at most five minutes; 0 if it asks for none.
 	Pause time.Duration
@@ -157,7 +157,7 @@ func (s *Sender) judge(res *http.Response) error {
 	case code >= 200 && code < 300:
 		return nil
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnsupportedMediaType, code == http.StatusUnprocessableEntity:
-		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: says + " It refuses the signal, which is dropped.", Final: true}
+		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: says + " It refuses the signal. Check the Secret of the signing key.", Final: true}
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code >= 500:
 		return &Failure{Reason: v1alpha1.ReasonSinkUnavailable, Message: says + " It is tried again.", Pause: s.pause(res.Header.Get("Retry-After"))}
 	case code >= 300 && code < 400:
