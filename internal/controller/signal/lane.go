@@ -170,7 +170,7 @@ func (l *lane) touchLocked(s subject, at time.Time) {
 	l.queue.Add(s)
 }
 
-// depart has the lane tell the end of an object that was deleted, and forget it. last is nil if it is not known any more.
+// depart has the lane tell the end of an object that was deleted, and forget it. last is nil if how it ended is not known.
 func (l *lane) depart(s subject, last *v1alpha1.MotorRun, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

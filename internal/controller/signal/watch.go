@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/signal"
 )
 
 // kind is a kind of object that passes are about.
@@ -59,6 +60,12 @@ func (r *Reconciler) handler(k kind) handler.TypedEventHandler[client.Object, re
 				return
 			}
 			last, _ := e.Object.(*v1alpha1.MotorRun)
+			if last != nil && e.DeleteStateUnknown {
+				// The watch missed the deletion, and so it can have missed the end.
+				if _, ended := signal.EndOf(last); !ended {
+					last = nil
+				}
+			}
 			r.depart(subjectOf(k, e.Object), last)
 		},
 	}

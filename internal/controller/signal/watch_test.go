@@ -54,3 +54,21 @@ func TestTheEndOfARunDeletedRightAfterIt(t *testing.T) {
 		g.want("a", "u-run/run.started", "u-run/run.completed")
 	})
 }
+
+// A run that the watch last saw going may have ended since: nothing is claimed about its end. One that was seen to end is told.
+func TestARunWhoseDeletionTheWatchMissed(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		going, done := g.accept("going"), g.accept("done")
+		synctest.Wait()
+		end(done)
+		for _, run := range []*v1alpha1.MotorRun{going, done} {
+			g.must(g.c.Delete(g.ctx, run.DeepCopy()))
+			g.watched(event.DeleteEvent{Object: run, DeleteStateUnknown: true})
+		}
+		g.want("a", "u-going/run.started", "u-done/run.started", "u-done/run.completed")
+		later(2 * time.Minute)
+		if st := g.cortex().Status.Sinks[0]; st.Dropped != 1 {
+			t.Errorf("the status is %+v", st)
+		}
+	})
+}
