@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // reasonDeleted is the reason of the end of a run that was deleted before it ended. No status has it.
@@ -96,6 +97,37 @@ func (r Run) lastSeen() time.Time {
 		return r.DeletionTimestamp.Time
 	}
 	return r.CreationTimestamp.Time
+}
+
+// Kept returns what the last signals about a run follow from that was deleted. Without whole it has at most a few hundred bytes of texts: the result
+// has its stats and no summary and no value, and a failure its reason.
+func Kept(run *v1alpha1.MotorRun, whole bool) *v1alpha1.MotorRun {
+	k := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{
+		Name: run.Name, Namespace: run.Namespace, UID: run.UID, CreationTimestamp: run.CreationTimestamp, DeletionTimestamp: run.DeletionTimestamp,
+	}}
+	for i := range run.Status.Conditions {
+		switch c := run.Status.Conditions[i]; c.Type {
+		case v1alpha1.ConditionAccepted, v1alpha1.ConditionFinished, v1alpha1.ConditionSucceeded:
+			c.Message = ""
+			k.Status.Conditions = append(k.Status.Conditions, c)
+		}
+	}
+	k.Status.CompletionTime = run.Status.CompletionTime
+	k.Status.Message = text.CutBytes(run.Status.Message, maxStatement)
+	if r := run.Status.Result; r != nil {
+		k.Status.Result = &v1alpha1.RunResult{OK: r.OK, Stats: r.Stats}
+		if whole {
+			k.Status.Result.Summary, k.Status.Result.Value = r.Summary, r.Value
+		}
+	}
+	if !whole {
+		return k
+	}
+	k.Status.Message = run.Status.Message
+	if a := run.Status.LatestAttempt(); a != nil {
+		k.Status.Attempts = []v1alpha1.AttemptStatus{{Index: a.Index, Failure: a.Failure}}
+	}
+	return k
 }
 
 // EndOf returns when a run ended, and whether it has.

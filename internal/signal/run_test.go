@@ -3,6 +3,7 @@
 package signal
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -232,5 +233,38 @@ func TestOnlyOpenAsksAreRemembered(t *testing.T) {
 			t.Fatalf("ask %d: %+v, %+v", i, s, next)
 		}
 		c = next
+	}
+}
+
+// What is kept of a deleted run tells the same as the run, and only what is kept whole has long texts.
+func TestWhatIsKeptOfADeletedRunTellsTheSame(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long ", 1000)
+	failed := newRun(ended(metav1.ConditionFalse, v1alpha1.ReasonMaxIterations, 6)...)
+	failed.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2, Failure: &v1alpha1.FailureSummary{Message: long, Hint: "Ask for less."}}}
+	done := newRun(ended(metav1.ConditionTrue, v1alpha1.ReasonCompleted, 6)...)
+	for name, run := range map[string]*v1alpha1.MotorRun{"going": newRun(accepted()), "failed": failed, "done": done} {
+		run.Spec.Task, run.Status.Message = long, long
+		run.Status.Conditions[0].Message = long
+		if name != "going" {
+			run.Status.Result = &v1alpha1.RunResult{OK: name == "done", Summary: long, Value: `{"a": 1}`, Stats: v1alpha1.RunStats{ToolCalls: 7}}
+		}
+		for _, whole := range []bool{true, false} {
+			was, is := Run{MotorRun: run, Deleted: true}, Run{MotorRun: Kept(run, whole), Deleted: true}
+			for c := (Cursor{From: epoch}); !c.Ended; {
+				want, next := was.Next(c, all)
+				got, _ := is.Next(c, all)
+				if whole && !cmp.Equal(got, want) || !whole && (got.ID != want.ID || !got.Time.Equal(want.Time) || got.Data.(*Result).Status != want.Data.(*Result).Status) {
+					t.Errorf("%s, whole %t:\n%s", name, whole, cmp.Diff(want, got))
+				}
+				c = next
+			}
+			if encoded, err := json.Marshal(is.MotorRun); err != nil || !whole && len(encoded) > 4<<10 {
+				t.Errorf("%s: %d bytes are kept, %v", name, len(encoded), err)
+			}
+		}
+		if got := Kept(run, false).Status.Result; got != nil && (got.Stats.ToolCalls != 7 || got.Summary != "") {
+			t.Errorf("%s: the result is %+v", name, got)
+		}
 	}
 }

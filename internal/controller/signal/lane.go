@@ -21,8 +21,9 @@ const (
 	firstPause, maxPause = time.Second, 5 * time.Minute
 	// maxTries is how often a signal is tried that the sink does not take while it takes others.
 	maxTries = 10
-	// maxGone bounds the deleted runs that a lane keeps because their end is not told.
-	maxGone = 64
+	// maxGone bounds the deleted runs that a lane keeps because their end is not told, maxWhole those of them with their result. Each sink has its
+	// own, so that deletions in one namespace lose nothing in another.
+	maxGone, maxWhole = 1024, 64
 )
 
 // laneKey is the sink of a lane.
@@ -49,7 +50,7 @@ type lane struct {
 	told map[subject]*memory
 	// pending are the subjects that the lane has to look at.
 	pending map[subject]pending
-	// gone are deleted runs whose end is not told.
+	// gone is what is kept of deleted runs whose end is not told.
 	gone   map[subject]*v1alpha1.MotorRun
 	health health
 	// failures is how many signals in succession the sink did not take, pauseUntil the end of the pause after the last of them, by this process's
@@ -188,7 +189,7 @@ func (l *lane) depart(s subject, last *v1alpha1.MotorRun, now time.Time) {
 		l.forgetLocked(s)
 		return
 	}
-	l.gone[s] = last
+	l.gone[s] = signal.Kept(last, len(l.gone) < maxWhole)
 	l.touchLocked(s, now)
 }
 

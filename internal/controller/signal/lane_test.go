@@ -480,13 +480,41 @@ func TestADeletedRunIsTold(t *testing.T) {
 		}
 		g.sinks["a"].answer(away)
 		for i := range maxGone + 5 {
-			g.remove(g.accept(fmt.Sprintf("run-%d", i)))
+			run := g.accept(fmt.Sprintf("run-%d", i))
+			end(run)
+			run.Status.Result = &v1alpha1.RunResult{OK: true, Summary: "I counted."}
+			g.remove(run)
 		}
 		l := g.r.lanesOf("ns")[0]
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if len(l.gone) != maxGone || l.health.dropped != 5 || len(l.told) > maxGone || len(l.pending) > maxGone {
-			t.Errorf("%d wait, %d dropped, %d remembered, %d pending", len(l.gone), l.health.dropped, len(l.told), len(l.pending))
+		whole := 0
+		for _, run := range l.gone {
+			if run.Status.Result.Summary != "" {
+				whole++
+			}
+		}
+		if whole != maxWhole || len(l.gone) != maxGone || l.health.dropped != 5 || len(l.told) > maxGone || len(l.pending) > maxGone {
+			t.Errorf("%d wait, %d of them whole, %d dropped, %d remembered, %d pending", len(l.gone), whole, l.health.dropped, len(l.told), len(l.pending))
+		}
+	})
+}
+
+// Runs that are deleted together, as by kubectl delete --all, are told while the sink takes signals.
+func TestManyRunsDeletedAtOnceAreTold(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.sinks["a"].hold = 20 * time.Millisecond
+		var runs []*v1alpha1.MotorRun
+		for i := range 200 {
+			runs = append(runs, g.accept(fmt.Sprint("run-", i)))
+		}
+		later(time.Minute)
+		for _, run := range runs {
+			g.remove(run)
+		}
+		later(time.Minute)
+		if got, dropped := len(g.sinks["a"].taken()), g.cortex().Status.Sinks[0].Dropped; got != 400 || dropped != 0 {
+			t.Errorf("%d signals are taken, %d dropped", got, dropped)
 		}
 	})
 }
