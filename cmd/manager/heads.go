@@ -5,6 +5,7 @@ package main
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -82,7 +83,12 @@ func statementHead(s *v1alpha1.MotorStep) string {
 	if s.Spec.Type != v1alpha1.StepTurn {
 		return ""
 	}
-	return strings.Clone(fit.Cut(signal.FirstLine(s.Spec.Content), headStatement))
+	line := signal.FirstLine(s.Spec.Content)
+	if utf8.RuneCountInString(line) > headStatement {
+		// The signal is searched for secrets too, but what the cut left of one is not found.
+		line = signal.Searched(line)
+	}
+	return strings.Clone(fit.Cut(line, headStatement))
 }
 
 // outputHead retains the part of the output of a run without a model that the status shows.

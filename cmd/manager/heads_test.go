@@ -267,6 +267,24 @@ func TestStepHeadHasTheStatement(t *testing.T) {
 	}
 }
 
+// A cut leaves nearly all of a token, which no rule finds any more.
+func TestAStatementIsSearchedBeforeItIsCut(t *testing.T) {
+	t.Parallel()
+	const token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+	for pad := range 90 {
+		line := strings.Repeat("y", 120+pad) + " " + token + strings.Repeat(" and more", 12)
+		s := &v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Content: line}}
+		if _, err := stepHead(s); err != nil || strings.Contains(s.Spec.Content, token[:10]) || s.Spec.Content == "" {
+			t.Errorf("%d characters before the token: %q, %v", 121+pad, s.Spec.Content, err)
+		}
+	}
+	// A line that is not cut is searched when it is told.
+	s := &v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Content: token}}
+	if _, err := stepHead(s); err != nil || s.Spec.Content != token {
+		t.Errorf("%q, %v", s.Spec.Content, err)
+	}
+}
+
 func TestStepHeadIsSmall(t *testing.T) {
 	t.Parallel()
 	for _, final := range []bool{false, true} {

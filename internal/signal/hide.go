@@ -15,6 +15,8 @@ const (
 	hidden = "[hidden: it looks like a secret]"
 	// scanTime bounds the search in one text. From where it did not get to, nothing is shown.
 	scanTime = time.Second
+	// maxSearched is how many bytes of a line are searched that is cut after that.
+	maxSearched = 8 << 10
 	// rulePrivateKey finds the first line of a key that has many.
 	rulePrivateKey = "private-key"
 )
@@ -28,6 +30,12 @@ func shown(s string, most int) string {
 // statement returns the first line of a text that has anything.
 func statement(s string) string {
 	return text.Line(shown(FirstLine(s), maxStatement), maxStatement)
+}
+
+// Searched returns a line, or in its place that it looks as if it had a secret in it. A line must be searched before it is cut: no rule finds a part of
+// a token. At most the first 8 KiB of the line are returned.
+func Searched(line string) string {
+	return hide(text.Shown(text.FirstBytes(line, maxSearched)))
 }
 
 // FirstLine returns the first line of a text that is not blank, without the blanks around it.

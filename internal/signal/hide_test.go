@@ -27,6 +27,20 @@ func TestALineThatLooksLikeASecretIsHidden(t *testing.T) {
 	}
 }
 
+func TestSearched(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é ", maxSearched)
+	for name, tt := range map[string]struct{ line, want string }{
+		"nothing":     {"I count words.", "I count words."},
+		"a key":       {strings.Repeat("I count. ", 40) + "aws_access_key_id = " + awsKey, hidden},
+		"a long line": {long, strings.ToValidUTF8(long[:maxSearched], "")},
+	} {
+		if got := Searched(tt.line); got != tt.want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
 func TestFirstLine(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"": "", " \n\t\n": "", "a": "a", "\n\n  a b \r\nc": "a b"} {
