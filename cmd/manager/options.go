@@ -50,6 +50,7 @@ type options struct {
 	forbiddenCIDRs  string
 	allowedModels   string
 	allowedSources  string
+	allowedSinks    string
 	fluxHost        string
 	watchNamespaces string
 	allowUnenforced bool
@@ -66,8 +67,8 @@ type options struct {
 	outsideAddresses  []netip.AddrPort
 	forbiddenPrefixes []netip.Prefix
 	namespaces        []string
-	// The parsed values of --allowed-model-cidrs and --allowed-source-cidrs.
-	models, sources reach
+	// The parsed values of --allowed-model-cidrs, --allowed-source-cidrs and --allowed-sink-cidrs.
+	models, sources, sinks reach
 }
 
 func (o *options) bind(fs *flag.FlagSet) {
@@ -89,8 +90,9 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.egressService, "egress-service", "motorcortex-egressproxy", "Service of the egress proxy, in the manager's namespace")
 	fs.DurationVar(&o.egressTimeout, "egress-timeout", 15*time.Second, "how long the way from a sandbox to the egress proxy may take to open")
 	fs.StringVar(&o.forbiddenCIDRs, "forbidden-cidrs", "", "further networks that no sandbox may reach through the egress proxy, separated by commas")
-	fs.StringVar(&o.allowedModels, "allowed-model-cidrs", inCluster, "networks in which models, search providers and sinks of signals that a namespace names may be, although they are those of nodes, loopback or the like, separated by commas; cluster stands for Pods and Services")
+	fs.StringVar(&o.allowedModels, "allowed-model-cidrs", inCluster, "networks in which models and search providers that a namespace names may be, although they are those of nodes, loopback or the like, separated by commas; cluster stands for Pods and Services")
 	fs.StringVar(&o.allowedSources, "allowed-source-cidrs", "", "networks in which registries and Flux artifacts that a Skill names may be, although they are those of nodes, Pods, Services, loopback or the like, separated by commas; cluster stands for Pods and Services")
+	fs.StringVar(&o.allowedSinks, "allowed-sink-cidrs", "", "networks in which sinks of signals that a namespace names may be, although they are those of nodes, Pods, Services, loopback or the like, separated by commas; cluster stands for Pods and Services")
 	fs.StringVar(&o.fluxHost, "flux-host", "source-controller.flux-system.svc.cluster.local", "host that serves the artifacts of Flux: a Service that is reached whatever --allowed-source-cidrs says")
 	fs.StringVar(&o.outside, "isolation-outside", "1.1.1.1:443,[2606:4700:4700::1111]:443", "addresses outside of the cluster that each sandbox is tried against, IP:port, separated by commas")
 	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
@@ -144,6 +146,9 @@ func (o *options) complete() error {
 		return err
 	}
 	if o.sources, err = parseReach("allowed-source-cidrs", o.allowedSources); err != nil {
+		return err
+	}
+	if o.sinks, err = parseReach("allowed-sink-cidrs", o.allowedSinks); err != nil {
 		return err
 	}
 	o.namespaces = splitList(o.watchNamespaces)

@@ -46,6 +46,8 @@ type outside struct {
 	models, sources, flux http.RoundTripper
 	// sinks returns a transport of its own for each sink of signals, so that each can have its own authorities.
 	sinks func() *http.Transport
+	// inside reports whether a sink's address is of the cluster or another private network.
+	inside func(netip.Addr) bool
 }
 
 func newOutside(o options, reader client.Reader) outside {
@@ -57,11 +59,13 @@ func newOutside(o options, reader client.Reader) outside {
 	guard := func(r reach, cluster bool, headers time.Duration) *outbound.Guard {
 		return &outbound.Guard{Cluster: cluster, Allowed: r.networks, Networks: networks, HeaderTimeout: headers}
 	}
+	sinks := guard(o.sinks, o.sinks.cluster, sinkHeaderTimeout)
 	return outside{
 		models:  guard(o.models, o.models.cluster, 0).Guarded(openai.Transport()),
 		sources: guard(o.sources, o.sources.cluster, sourceHeaderTimeout).Transport(),
 		flux:    guard(o.sources, true, sourceHeaderTimeout).Transport(),
-		sinks:   guard(o.models, o.models.cluster, sinkHeaderTimeout).Transport,
+		sinks:   sinks.Transport,
+		inside:  sinks.Inside,
 	}
 }
 

@@ -3,10 +3,18 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"testing"
+
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/internal/outbound"
 )
 
 func TestParseReach(t *testing.T) {
@@ -21,6 +29,46 @@ func TestParseReach(t *testing.T) {
 	}
 	if _, err := parseReach("x", "clusters"); err == nil {
 		t.Error("what is no network is accepted")
+	}
+}
+
+// A namespace can have the manager post to any path of a sink, so the networks of models are not those of sinks.
+func TestSinksHaveNetworksOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
+	var defaults options
+	defaults.bind(fs)
+	if got, err := parseReach("x", defaults.allowedSinks); err != nil || got.cluster || len(got.networks) > 0 {
+		t.Errorf("by default sinks may be in %+v, %v", got, err)
+	}
+	loopback := reach{cluster: true, networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
+	for name, tt := range map[string]struct {
+		options options
+		refused bool
+	}{
+		"of models": {options{models: loopback}, true},
+		"of sinks":  {options{sinks: loopback}, false},
+	} {
+		out := newOutside(tt.options, reader)
+		transport := out.sinks()
+		defer transport.CloseIdleConnections()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := (&http.Client{Transport: transport}).Do(req)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		if errors.Is(err, outbound.ErrRefused) != tt.refused || !tt.refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !out.inside(netip.MustParseAddr("127.0.0.1")) {
+			t.Errorf("%s: loopback is outside", name)
+		}
 	}
 }
 

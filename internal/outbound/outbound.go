@@ -86,6 +86,15 @@ func (g *Guard) Judge(a netip.Addr, networks Networks) error {
 	return ErrRefused
 }
 
+// Inside reports whether an address is of the cluster or of another network that is not the Internet, as far as the networks of the cluster are known.
+func (g *Guard) Inside(a netip.Addr) bool {
+	g.mu.Lock()
+	known := g.known
+	g.mu.Unlock()
+	_, global := address.Judge(a.Unmap(), slices.Concat(known.Own, known.Inner))
+	return !global
+}
+
 // DialContext connects like net.Dialer, to addresses that are not refused.
 func (g *Guard) DialContext(ctx context.Context, network, to string) (net.Conn, error) {
 	networks, err := g.networks(ctx)

@@ -73,6 +73,25 @@ func TestJudgeByMappedNetworks(t *testing.T) {
 	}
 }
 
+func TestInside(t *testing.T) {
+	t.Parallel()
+	g := &outbound.Guard{Networks: func(context.Context) (outbound.Networks, error) {
+		return outbound.Networks{Own: prefixes("198.200.0.7/32"), Inner: prefixes("2600:1::/64")}, nil
+	}}
+	// A connection is what reads the networks.
+	if _, err := g.DialContext(t.Context(), "tcp", "198.200.0.7:1"); !errors.Is(err, outbound.ErrRefused) {
+		t.Fatalf("the error is %v", err)
+	}
+	for address, want := range map[string]bool{
+		"198.200.0.7": true, "::ffff:198.200.0.7": true, "2600:1::5": true, "10.1.1.1": true, "127.0.0.1": true, "fd00::1": true,
+		"198.200.0.8": false, "::ffff:198.200.0.8": false, "2600:2::5": false,
+	} {
+		if got := g.Inside(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s: %t", address, got)
+		}
+	}
+}
+
 // The address of the connection is judged: neither a name nor a redirect bypasses that.
 func TestTransportRefuses(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func startSignals(ctx context.Context, t *testing.T, ns string) (stop func()) {
 	must(t, err)
 	r := &signalcontroller.Reconciler{
 		Client: mgr.GetClient(), Secrets: cortex.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader()}, Now: time.Now,
-		NewSender: signalcontroller.NewSender(func() *http.Transport { return &http.Transport{} }, time.Now),
+		NewSender: signalcontroller.NewSender(func() *http.Transport { return &http.Transport{} }, func(netip.Addr) bool { return false }, time.Now),
 	}
 	must(t, r.SetupWithManager(mgr))
 	done := make(chan error, 1)

@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -68,10 +69,10 @@ type Reconciler struct {
 	begun chan *lane
 }
 
-// NewSender returns the constructor of senders that connect as the transports do.
-func NewSender(transport func() *http.Transport, now func() time.Time) func(string) (Sender, error) {
+// NewSender returns the constructor of senders that connect as the transports do. inside reports whether an address is of the cluster.
+func NewSender(transport func() *http.Transport, inside func(netip.Addr) bool, now func() time.Time) func(string) (Sender, error) {
 	return func(caBundle string) (Sender, error) {
-		s, err := deliver.New(transport(), caBundle, now)
+		s, err := deliver.New(transport(), caBundle, inside, now)
 		if err != nil {
 			return nil, err
 		}

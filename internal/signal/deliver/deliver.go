@@ -13,9 +13,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -60,12 +63,13 @@ func (f *Failure) Error() string { return f.Message }
 // Sender posts signals to one sink.
 type Sender struct {
 	client *http.Client
+	inside func(netip.Addr) bool
 	now    func() time.Time
 }
 
 // New returns a Sender with its own connections. The transport decides which hosts it connects to; New changes it. caBundle has the authorities that
-// the sink is known by, "" for those of the system.
-func New(transport *http.Transport, caBundle string, now func() time.Time) (*Sender, error) {
+// the sink is known by, "" for those of the system. inside reports whether an address is of the cluster: of such a sink, a Failure tells no code.
+func New(transport *http.Transport, caBundle string, inside func(netip.Addr) bool, now func() time.Time) (*Sender, error) {
 	if caBundle != "" {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM([]byte(caBundle)) {
@@ -74,7 +78,7 @@ func New(transport *http.Transport, caBundle string, now func() time.Time) (*Sen
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	transport.MaxConnsPerHost = 2
-	return &Sender{now: now, client: &http.Client{
+	return &Sender{inside: inside, now: now, client: &http.Client{
 		Transport: transport, Timeout: timeout,
 		// A redirect would take the authorization and the results of runs to a host that no MotorCortex names.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -90,7 +94,12 @@ func (s *Sender) Send(ctx context.Context, to Target, what *signal.Signal) error
 	if err != nil {
 		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The signal cannot be written as JSON.", Final: true}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	var outside atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String())
+		outside.Store(err == nil && !s.inside(at.Addr()))
+	}})
+	req, err := http.NewRequestWithContext(traced, http.MethodPost, to.URL, bytes.NewReader(body))
 	if err != nil {
 		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The url is none that can be posted to. Correct it."}
 	}
@@ -112,7 +121,7 @@ func (s *Sender) Send(ctx context.Context, to Target, what *signal.Signal) error
 	defer res.Body.Close()
 	// What the sink says beside its status decides nothing, and neither does the end of a connection after it.
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
-	return s.judge(res)
+	return s.judge(res, outside.Load())
 }
 
 // Encode returns a signal as a CloudEvent in JSON.
@@ -140,7 +149,7 @@ func unreachable(ctx context.Context, err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, outbound.ErrRefused):
-		f.Message = "The sink has an address that the manager does not connect with. Allow it with --allowed-model-cidrs, or choose another url."
+		f.Message = "The sink has an address that the manager does not connect with. Allow it with --allowed-sink-cidrs, or choose another url."
 	case errors.As(err, &certificate):
 		f.Message = "The certificate of the sink is of no authority that is known. Put the authority into caBundle."
 	case errors.As(err, &failed) && failed.Timeout():
@@ -149,21 +158,38 @@ func unreachable(ctx context.Context, err error) error {
 	return f
 }
 
-// judge returns nil for an answer that takes the signal.
-func (s *Sender) judge(res *http.Response) error {
+// judge returns nil for an answer that takes the signal. Only of a sink outside of the cluster it tells the code: an editor of a MotorCortex could
+// find out by it which services and paths there are inside.
+func (s *Sender) judge(res *http.Response, outside bool) error {
 	code := res.StatusCode
-	says := fmt.Sprintf("The sink answers with status %d.", code)
+	f := s.meaning(res)
+	switch {
+	case f == nil:
+		return nil
+	case outside:
+		f.Message = fmt.Sprintf("The sink answers with status %d. %s", code, f.Message)
+	case f.Reason == v1alpha1.ReasonSinkUnavailable:
+		f.Message = "The sink is unavailable. It is tried again."
+	default:
+		f.Message = "The sink refuses the signal. Check url, and the Secrets of the sink."
+	}
+	return f
+}
+
+// meaning returns what an answer means, nil if it takes the signal.
+func (s *Sender) meaning(res *http.Response) *Failure {
+	code := res.StatusCode
 	switch {
 	case code >= 200 && code < 300:
 		return nil
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnsupportedMediaType, code == http.StatusUnprocessableEntity:
-		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: says + " It refuses the signal. Check the Secret of the signing key.", Final: true}
+		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "It refuses the signal. Check the Secret of the signing key.", Final: true}
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code >= 500:
-		return &Failure{Reason: v1alpha1.ReasonSinkUnavailable, Message: says + " It is tried again.", Pause: s.pause(res.Header.Get("Retry-After"))}
+		return &Failure{Reason: v1alpha1.ReasonSinkUnavailable, Message: "It is tried again.", Pause: s.pause(res.Header.Get("Retry-After"))}
 	case code >= 300 && code < 400:
-		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: says + " Redirects are not followed. Set url to where it leads."}
+		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "Redirects are not followed. Set url to where it leads."}
 	}
-	return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: says + " Check url and the Secret of the authorization."}
+	return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "Check url and the Secret of the authorization."}
 }
 
 // pause reads Retry-After: seconds, or an instant.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,7 +39,7 @@ func started() *signal.Signal {
 // newSender is a Sender that gives up early.
 func newSender(t *testing.T, transport *http.Transport, caBundle string) *Sender {
 	t.Helper()
-	s, err := New(transport, caBundle, now)
+	s, err := New(transport, caBundle, func(netip.Addr) bool { return false }, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +147,37 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 }
 
+// The status of a MotorCortex does not tell which services and paths there are inside of the cluster: all answers of a class have one message.
+func TestASinkInsideOfTheClusterHasNoCodeInItsFailure(t *testing.T) {
+	t.Parallel()
+	messages := map[string]map[string]bool{}
+	for _, code := range []int{http.StatusFound, 400, 401, 403, 404, 405, 410, 413, 422, 429, 500, 501, 503} {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		s, err := New(&http.Transport{}, "", func(a netip.Addr) bool { return a.IsLoopback() }, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		// The second delivery is by the connection of the first.
+		for range 2 {
+			f, ok := errors.AsType[*Failure](s.Send(t.Context(), Target{URL: url}, started()))
+			if !ok {
+				t.Fatalf("%d is taken", code)
+			}
+			if messages[f.Reason] == nil {
+				messages[f.Reason] = map[string]bool{}
+			}
+			messages[f.Reason][f.Message] = true
+			if strings.ContainsAny(f.Message, "0123456789") {
+				t.Errorf("%d: %q", code, f.Message)
+			}
+		}
+	}
+	if len(messages) != 2 || len(messages[v1alpha1.ReasonSinkRefuses]) != 1 || len(messages[v1alpha1.ReasonSinkUnavailable]) != 1 {
+		t.Errorf("the messages are %v", messages)
+	}
+}
+
 // A Secret that no header can have is named as the cause, and not shown.
 func TestAnAuthorizationThatIsNone(t *testing.T) {
 	t.Parallel()
@@ -248,7 +280,7 @@ func TestAuthoritiesOfASink(t *testing.T) {
 	if f, ok := errors.AsType[*Failure](err); !ok || !strings.Contains(f.Message, "caBundle") {
 		t.Errorf("without it: %v", err)
 	}
-	if _, err := New(&http.Transport{}, "no PEM", now); err == nil {
+	if _, err := New(&http.Transport{}, "no PEM", nil, now); err == nil {
 		t.Error("a bundle without a certificate is taken")
 	}
 }
