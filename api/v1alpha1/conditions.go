@@ -138,12 +138,14 @@ const (
 	// Meaning: The sink cannot be reached, fails, or asks for a pause. It is tried again, at least every five minutes, and is told then what
 	// it missed.
 	//
-	// Do: Look after the service, if that goes on. Hosts that the manager does not connect to are named by --allowed-model-cidrs.
+	// Do: Look after the service, if that goes on. The manager connects to Services only if
+	// --allowed-sink-cidrs says so.
 	ReasonSinkUnavailable = "SinkUnavailable"
 
 	// ReasonSinkRefuses is a reason of SinkReady=False of a MotorCortex.
 	//
-	// Meaning: The sink answers that the address, or the authorization, is wrong. It is tried again, at least every five minutes.
+	// Meaning: The sink answers that the address, the authorization or the signature is wrong, or refuses several signals in succession. It is tried
+	// again, at least every five minutes, and is told then what it missed.
 	//
 	// Do: Correct url, or the Secrets of the sink.
 	ReasonSinkRefuses = "SinkRefuses"

@@ -410,7 +410,7 @@ type MotorCortexStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
-	// at most once a minute.
+	// at most once a minute, and once an hour while nothing is delivered.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
@@ -433,11 +433,12 @@ type SinkStatus struct {
 	// lastFailureTime is when it last did not, as far as it was written.
 	// +optional
 	LastFailureTime *metav1.Time `json:"lastFailureTime,omitempty"`
-	// lastFailure says why.
+	// lastFailure says why. Of a sink outside of the cluster it has the code of the answer.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	LastFailure string `json:"lastFailure,omitempty"`
-	// dropped is how many signals the sink was not told: those that it refused for good, and those of deleted runs for which there was no room.
+	// dropped is how many signals the sink was not told: those that it refused for good, and those of deleted runs for which
+	// there was no room or whose end is not known.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Dropped int64 `json:"dropped,omitempty"`

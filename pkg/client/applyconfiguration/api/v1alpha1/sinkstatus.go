@@ -22,9 +22,10 @@ type SinkStatusApplyConfiguration struct {
 	LastDeliveryTime *v1.Time `json:"lastDeliveryTime,omitempty"`
 	// lastFailureTime is when it last did not, as far as it was written.
 	LastFailureTime *v1.Time `json:"lastFailureTime,omitempty"`
-	// lastFailure says why.
+	// lastFailure says why. Of a sink outside of the cluster it has the code of the answer.
 	LastFailure *string `json:"lastFailure,omitempty"`
-	// dropped is how many signals the sink was not told: those that it refused for good, and those of deleted runs for which there was no room.
+	// dropped is how many signals the sink was not told: those that it refused for good, and those of deleted runs for which
+	// there was no room or whose end is not known.
 	Dropped *int64 `json:"dropped,omitempty"`
 	// conditions are what programs read: SinkReady.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
