@@ -4,19 +4,21 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/metrics"
+	"motorcortex.dev/motorcortex/internal/metrics/guard"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
@@ -72,7 +74,9 @@ func showSlots(to prometheus.Registerer, e *engine.Engine) error {
 func metricsOptions(o options) metricsserver.Options {
 	served := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
 	if o.metricsSecure {
-		served.FilterProvider = filters.WithAuthenticationAndAuthorization
+		served.FilterProvider = guard.Provider(time.Now)
+		// A connection of HTTP/2 carries hundreds of requests, whose headers are held before the guard sees them.
+		served.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	}
 	return served
 }

@@ -5,10 +5,13 @@ package api_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,22 +26,43 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/metrics"
+	"motorcortex.dev/motorcortex/internal/metrics/guard"
 )
 
-// serveMetrics serves metrics as the manager does, with the manager's rights alone, and returns their address.
-func serveMetrics(t *testing.T) string {
+// reviewed counts the tokens that the API server is asked about, and the bytes of the requests.
+type reviewed struct {
+	next         http.RoundTripper
+	tokens, most atomic.Int64
+}
+
+func (c *reviewed) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "tokenreviews") {
+		c.tokens.Add(1)
+		c.most.Store(max(c.most.Load(), r.ContentLength))
+	}
+	return c.next.RoundTrip(r)
+}
+
+// serveMetrics serves metrics as the manager does, with the manager's rights alone, and returns their address and the count of the tokens that are
+// reviewed.
+func serveMetrics(t *testing.T) (string, *reviewed) {
 	t.Helper()
+	count := &reviewed{}
 	cfg := rest.CopyConfig(adminConfig)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: []string{"system:authenticated"}}
+	cfg.QPS = -1
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		count.next = next
+		return count
+	})
 	httpClient, err := rest.HTTPClientFor(cfg)
 	must(t, err)
 	server, err := metricsserver.NewServer(metricsserver.Options{
-		BindAddress: "127.0.0.1:0", SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization, CertDir: t.TempDir(),
+		BindAddress: "127.0.0.1:0", SecureServing: true, FilterProvider: guard.Provider(time.Now), CertDir: t.TempDir(),
 	}, cfg, httpClient)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +79,7 @@ func serveMetrics(t *testing.T) string {
 		t.Fatal("the server of metrics does not tell its address")
 	}
 	must(t, wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return bound.GetBindAddr() != "", nil }))
-	return "https://" + bound.GetBindAddr() + "/metrics"
+	return "https://" + bound.GetBindAddr() + "/metrics", count
 }
 
 // The rights of config/rbac are those that the manager needs to find out who may read its metrics, and those that a reader needs.
@@ -76,7 +100,7 @@ func TestMetricsAreServedToReadersAlone(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: ns}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "motorcortex-metrics-reader"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "prometheus"}},
 	}))
-	url := serveMetrics(t)
+	url, _ := serveMetrics(t)
 	// The server makes its certificate itself.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -107,6 +131,52 @@ func TestMetricsAreServedToReadersAlone(t *testing.T) {
 	}
 	if status, body := get(reader); status != http.StatusOK || !strings.Contains(body, "go_goroutines") {
 		t.Errorf("a reader gets %d %.200s", status, body)
+	}
+}
+
+// A Pod without any right can send tokens. It must not load the API server with them.
+func TestMetricsPortBoundsWhatStrangersCost(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	url, count := serveMetrics(t)
+	var refused atomic.Int64
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			defer transport.CloseIdleConnections()
+			for j := range 6 {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				req.Header.Set("Authorization", fmt.Sprintf("Bearer %d-%d-%s", i, j, strings.Repeat("x", []int{20, 900 << 10}[j%2])))
+				answer, err := (&http.Client{Transport: transport}).Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := answer.Body.Close(); err != nil {
+					t.Error(err)
+				}
+				if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	began := time.Now()
+	all.Wait()
+	// An address has five tokens at once and one more each second.
+	if n, most := count.tokens.Load(), 6+int64(time.Since(began)/time.Second); n > most || n == 0 {
+		t.Errorf("%d tokens were reviewed, want %d at most", n, most)
+	}
+	if most := count.most.Load(); most > 16<<10 {
+		t.Errorf("a review had %d bytes", most)
+	}
+	if n := refused.Load(); n < 48 {
+		t.Errorf("%d of 96 requests were refused at once", n)
 	}
 }
 
