@@ -56,7 +56,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err != nil {
 		return err
 	}
-	stored, err := setupStorage(ctx, mgr)
+	stored, err := setupStorage(ctx, mgr, clock)
 	if err != nil {
 		return err
 	}

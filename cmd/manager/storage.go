@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/controller/budget"
 	"motorcortex.dev/motorcortex/internal/storage"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
 // room has the parts that bound what runs keep in the cluster.
@@ -19,12 +20,12 @@ type room struct {
 }
 
 // setupStorage builds them. Every replica counts for itself, because each of them carries runs on.
-func setupStorage(ctx context.Context, mgr ctrl.Manager) (room, error) {
+func setupStorage(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock) (room, error) {
 	meter := &storage.Meter{}
 	if err := meter.Watch(ctx, mgr.GetCache()); err != nil {
 		return room{}, fmt.Errorf("count what runs keep: %w", err)
 	}
-	return room{meter, &budget.Budget{Cache: mgr.GetClient(), Usage: meter}}, nil
+	return room{meter, &budget.Budget{Cache: mgr.GetClient(), Usage: meter, Now: clock.Now}}, nil
 }
 
 // runs returns the source that requests passes over runs.

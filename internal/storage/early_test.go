@@ -22,7 +22,14 @@ func TestEarly(t *testing.T) {
 		}
 	}
 	archived := func(run *v1alpha1.MotorRun) { run.Status.Archive = &v1alpha1.ArchiveStatus{Key: "k"} }
-	deleted := func(run *v1alpha1.MotorRun) { run.DeletionTimestamp = new(metav1.NewTime(start)) }
+	// Four hours after the start it is now.
+	now := start.Add(4 * time.Hour)
+	deleted := func(ago time.Duration) change {
+		return func(run *v1alpha1.MotorRun) { run.DeletionTimestamp = new(metav1.NewTime(now.Add(-ago))) }
+	}
+	justNow := func(run *v1alpha1.MotorRun) {
+		run.Status.CompletionTime = new(metav1.NewTime(now.Add(-earlyAge + time.Second)))
+	}
 	needs := func(other string) change {
 		return func(run *v1alpha1.MotorRun) {
 			run.Spec.Files = []v1alpha1.InputFile{{Path: "in", ArtifactRef: &v1alpha1.ArtifactRef{RunName: other, Path: "out"}}}
@@ -50,7 +57,11 @@ func TestEarly(t *testing.T) {
 		"two are enough":           {900, []v1alpha1.MotorRun{young, old, mid}, []string{"old", "mid"}},
 		"none is enough":           {5000, []v1alpha1.MotorRun{young, old, mid}, []string{"old", "mid", "young"}},
 		"of the same second":       {850, []v1alpha1.MotorRun{sized("b", ended(1), archived), sized("a", ended(1), archived)}, []string{"a"}},
-		"one is about to go":       {899, []v1alpha1.MotorRun{mid, sized("old", ended(1), archived, deleted)}, nil},
+		"one is about to go":       {899, []v1alpha1.MotorRun{mid, sized("old", ended(1), archived, deleted(deletionTime))}, nil},
+		"one does not go":          {899, []v1alpha1.MotorRun{mid, sized("old", ended(1), archived, deleted(deletionTime+time.Second))}, []string{"mid"}},
+		"it ended just now":        {5000, []v1alpha1.MotorRun{sized("new", ended(3), archived, justNow), old}, []string{"old"}},
+		"all are not enough":       {999, []v1alpha1.MotorRun{old}, nil},
+		"nor is that, at its full": {1000, []v1alpha1.MotorRun{old}, []string{"old"}},
 		"nothing is archived":      {5000, []v1alpha1.MotorRun{sized("old", ended(1)), sized("under way", accepted)}, nil},
 		"an older one is not":      {850, []v1alpha1.MotorRun{sized("older", ended(0)), old}, []string{"old"}},
 		"it is not over":           {850, []v1alpha1.MotorRun{sized("odd", accepted, archived)}, nil},
@@ -63,7 +74,7 @@ func TestEarly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, run := range Early(tt.runs, func(run string) bool { return run == "with steps" }, tt.used, 1000) {
+			for _, run := range Early(tt.runs, func(run string) bool { return run == "with steps" }, tt.used, 1000, now) {
 				got = append(got, run.Name)
 			}
 			if !slices.Equal(got, tt.want) {

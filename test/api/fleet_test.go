@@ -118,7 +118,7 @@ func (f *fleet) start() {
 	must(f.t, err)
 	meter := &storage.Meter{}
 	must(f.t, meter.Watch(f.ctx, mgr.GetCache()))
-	b := &budget.Budget{Cache: mgr.GetClient(), Usage: meter}
+	b := &budget.Budget{Cache: mgr.GetClient(), Usage: meter, Now: time.Now}
 	rec := &runs.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: f.recorder, Now: time.Now, Workers: f.workers,
 		Budget: b, Room: &budget.Watch{Budget: b, Meter: meter, Concerned: b.Runs},

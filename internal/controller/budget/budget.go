@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,8 @@ type Budget struct {
 	// Cache has the MotorCortexes and the runs.
 	Cache client.Reader
 	Usage Usage
+	// Now is the time of the API server, by which runs end.
+	Now func() time.Time
 
 	mu sync.Mutex
 	// early are the runs that make room, by their namespace. They are chosen now and then and not in the pass of each run, for which all runs of the
@@ -109,7 +112,7 @@ func (b *Budget) choose(ctx context.Context, namespace string, runs []v1alpha1.M
 		return nil, err
 	}
 	hasSteps := func(run string) bool { return b.Usage.HasSteps(namespace, run) }
-	early := storage.Early(runs, hasSteps, b.Usage.Used(namespace), bound)
+	early := storage.Early(runs, hasSteps, b.Usage.Used(namespace), bound, b.Now())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.early == nil {

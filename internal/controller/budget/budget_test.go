@@ -49,7 +49,7 @@ func newBudget(t *testing.T, used uses, objects ...client.Object) *Budget {
 	}
 	c := &v1alpha1.MotorCortex{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: v1alpha1.CortexName}}
 	c.Spec.Retention.MaxStorage = new(resource.MustParse("1000Ki"))
-	return &Budget{Cache: fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, c)...).Build(), Usage: used}
+	return &Budget{Cache: fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, c)...).Build(), Usage: used, Now: func() time.Time { return time.Unix(1_700_000_000, 0) }}
 }
 
 // newRun returns a run of the namespace team with a condition.
