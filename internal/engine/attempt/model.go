@@ -99,9 +99,14 @@ func (m heldModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, e
 		return chat.Answer{}, fmt.Errorf("look at the storage of the namespace: %w", err)
 	}
 	if why != "" {
-		return chat.Answer{}, &chat.Outage{Reason: v1alpha1.ReasonStorageFull, Message: why, MustAct: true}
+		return chat.Answer{}, outOfRoom(why)
 	}
 	return m.Model.Complete(ctx, r)
+}
+
+// outOfRoom returns the outage of a run that may not go on.
+func outOfRoom(why string) *chat.Outage {
+	return &chat.Outage{Reason: v1alpha1.ReasonStorageFull, Message: why, MustAct: true}
 }
 
 // memoModel does not repeat a request whose answer could not be recorded. An API server may be readable and still

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
@@ -99,17 +100,25 @@ func untilNextTry(o *chat.Outage, lasted, left time.Duration) time.Duration {
 }
 
 // stillAway returns the outage in which the last start of the loop ended, if the loops that share the endpoint know that it goes on for the same reason. It
-// makes no request for this run: however many runs wait for an endpoint, one of them tries. It returns nil if there is anything to do or to record.
+// makes no request for this run: however many runs wait for an endpoint, one of them tries. An outage for lack of room goes on while the namespace is
+// held. It returns nil if there is anything to do or to record.
 func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	last := a.Memory.Outage
 	a.Memory.Outage = nil
-	if last == nil || a.Host.AwayModels.Cortex == nil {
+	if last == nil {
 		return nil
 	}
-	o, now := a.knownOutage(ctx), a.Env.APINow()
+	var o *chat.Outage
+	switch {
+	case last.Reason == v1alpha1.ReasonStorageFull:
+		o = a.held(ctx)
+	case a.Host.AwayModels.Cortex != nil:
+		o = a.knownOutage(ctx)
+	}
 	if o == nil || o.Reason != last.Reason || o.MustAct != last.MustAct || o.Usage != (turn.Usage{}) {
 		return nil
 	}
+	now := a.Env.APINow()
 	last.Observed = a.Env.Observed()
 	left := last.Until(a.Env.Run).Sub(last.Observed.Now(now))
 	if left <= 0 {
@@ -120,6 +129,19 @@ func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	said := chat.Outage{Reason: o.Reason, Message: last.Message, MustAct: o.MustAct}
 	said.RetryAfter = untilNextTry(o, now.Sub(last.Since), left)
 	return &said
+}
+
+// held returns the outage of a run whose namespace keeps too much, nil if it may go on or that is not known. It reads no journal: runs that are held
+// would read theirs again and again, at a time when etcd has enough to do.
+func (a *Attempt) held(ctx context.Context) *chat.Outage {
+	if a.Host.Storage == nil {
+		return nil
+	}
+	why, err := a.Host.Storage.Held(ctx, a.Env.Run.Namespace)
+	if err != nil || why == "" {
+		return nil
+	}
+	return outOfRoom(why)
 }
 
 // knownOutage returns the outage that the endpoint of the run's model is known to have now, nil if it may be asked or nothing is known.

@@ -138,3 +138,44 @@ func TestARunThatWaitsForItsModelMakesNoRequest(t *testing.T) {
 		t.Errorf("got %v", o)
 	}
 }
+
+// Runs that wait for room would read their journals all the time, while etcd has enough to do.
+func TestARunThatIsHeldReadsNoJournal(t *testing.T) {
+	t.Parallel()
+	recorded := func(reason string, asked time.Duration) *runpolicy.Outage {
+		return &runpolicy.Outage{
+			ModelOutage: v1alpha1.ModelOutage{Reason: reason, Message: "recorded", MustAct: true, DeadlineSeconds: 3600}, Since: time.Unix(1000, 0).Add(-asked),
+		}
+	}
+	run := enginetest.ReadyRun()
+	for name, tt := range map[string]struct {
+		last    *runpolicy.Outage
+		storage Storage
+		waits   bool
+	}{
+		"it is still held":        {recorded(v1alpha1.ReasonStorageFull, 80*time.Second), fullStorage{namespace: run.Namespace}, true},
+		"there is room":           {recorded(v1alpha1.ReasonStorageFull, 80*time.Second), fullStorage{namespace: "other"}, false},
+		"it is unknown":           {recorded(v1alpha1.ReasonStorageFull, 80*time.Second), fullStorage{namespace: run.Namespace, err: errors.New("no cache")}, false},
+		"the time for it is over": {recorded(v1alpha1.ReasonStorageFull, time.Hour), fullStorage{namespace: run.Namespace}, false},
+		"another reason":          {recorded(outcome.ReasonModelUnauthorized, 80*time.Second), fullStorage{namespace: run.Namespace}, false},
+		"there is no bound":       {recorded(v1alpha1.ReasonStorageFull, 80*time.Second), nil, false},
+	} {
+		a := &Attempt{
+			Env:    enginetest.Env(t, fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).Build(), run, func() time.Time { return time.Unix(1000, 0) }),
+			Memory: &Memory{Outage: tt.last}, Host: &Host{Storage: tt.storage},
+		}
+		if o := a.stillAway(t.Context()); (o != nil) != tt.waits || (a.Memory.Outage != nil) != tt.waits {
+			t.Errorf("%s: %v", name, o)
+			continue
+		}
+		if !tt.waits {
+			continue
+		}
+		// Without clients, a journal that is read panics.
+		a.Env.Client, a.Env.Live = nil, nil
+		_, err := a.Run(t.Context())
+		if o, ok := errors.AsType[*chat.Outage](err); !ok || o.Reason != v1alpha1.ReasonStorageFull || o.Message != "recorded" || o.RetryAfter < 20*time.Second {
+			t.Errorf("%s: the loop ended with %v", name, err)
+		}
+	}
+}
