@@ -57,7 +57,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		return fmt.Errorf("find the API server: %w", err)
 	}
 	clock := timekeeper.NewClock(time.Now, log)
-	told, err := newTelemetry(metrics.Registry)
+	told, err := newTelemetry(metrics.Registry, o.builtIn.Model)
 	if err != nil {
 		return err
 	}

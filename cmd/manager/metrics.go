@@ -30,12 +30,12 @@ type telemetry struct {
 	leader   *metrics.Leader
 }
 
-// newTelemetry makes them and registers them.
-func newTelemetry(to prometheus.Registerer) (*telemetry, error) {
+// newTelemetry makes them and registers them. builtIn is the name of the built-in model, "" if there is none.
+func newTelemetry(to prometheus.Registerer, builtIn string) (*telemetry, error) {
 	requests, err := metrics.NewAPIRequests(to)
-	models, modelsErr := metrics.NewModels(to)
+	models, modelsErr := metrics.NewModels(to, builtIn, time.Now)
 	loops, loopsErr := metrics.NewLoops(to)
-	leader, leaderErr := metrics.NewLeader(to)
+	leader, leaderErr := metrics.NewLeader(to, time.Now)
 	if err := errors.Join(err, modelsErr, loopsErr, leaderErr); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)
 	}

@@ -66,7 +66,7 @@ func (empty) List(context.Context, client.ObjectList, ...client.ListOption) erro
 func allMetrics(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	to := prometheus.NewRegistry()
-	if _, err := newTelemetry(to); err != nil {
+	if _, err := newTelemetry(to, "m"); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)

@@ -5,6 +5,7 @@ package metrics
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -21,29 +22,92 @@ const (
 	maxValue = 128
 )
 
+// unusedFor is for how long a value keeps its place without being used. Otherwise whoever uses many values once would have all places until the process
+// ends.
+const unusedFor = time.Hour
+
 // bounded are the values of a label, or the combinations of values of a few: the first ones have a value of their own, all others share the value other.
 type bounded[T comparable] struct {
 	most int
+	// now is nil if places are never free again.
+	now func() time.Time
+	// freed is told of a value that loses its place; it may be nil.
+	freed func(T)
 
-	mu   sync.Mutex
-	seen map[T]struct{}
+	mu sync.Mutex
+	// seen has when each value was last used.
+	seen map[T]time.Time
 }
 
-// admits reports whether a value has one of the places.
+// always is the time of values that keep their places.
+var always = time.Unix(1<<40, 0)
+
+// reserve gives a value a place for good.
+func (b *bounded[T]) reserve(value T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen = map[T]time.Time{value: always}
+}
+
+// admits reports whether a value has one of the places, and gives it one that is free.
 func (b *bounded[T]) admits(value T) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.seen[value]; ok {
+	if b.uses(value) {
 		return true
 	}
-	if len(b.seen) >= b.most {
+	if len(b.seen) >= b.most && !b.free() {
 		return false
 	}
 	if b.seen == nil {
-		b.seen = map[T]struct{}{}
+		b.seen = map[T]time.Time{}
 	}
-	b.seen[value] = struct{}{}
+	b.seen[value] = b.time()
 	return true
+}
+
+// has reports whether a value has one of the places.
+func (b *bounded[T]) has(value T) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.uses(value)
+}
+
+func (b *bounded[T]) uses(value T) bool {
+	last, ok := b.seen[value]
+	if now := b.time(); ok && now.After(last) {
+		b.seen[value] = now
+	}
+	return ok
+}
+
+// free frees the place that was unused the longest, if that is long enough.
+func (b *bounded[T]) free() bool {
+	if b.now == nil {
+		return false
+	}
+	var value T
+	oldest := always
+	for v, last := range b.seen {
+		if last.Before(oldest) {
+			value, oldest = v, last
+		}
+	}
+	if b.time().Sub(oldest) < unusedFor {
+		return false
+	}
+	delete(b.seen, value)
+	if b.freed != nil {
+		b.freed(value)
+	}
+	return true
+}
+
+func (b *bounded[T]) time() time.Time {
+	if b.now == nil {
+		return time.Time{}
+	}
+	return b.now()
 }
 
 // labels is bounded for one label whose values others choose.

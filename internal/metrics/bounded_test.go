@@ -3,10 +3,12 @@
 package metrics
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -51,5 +53,29 @@ func TestManyAtOnceAreStillBounded(t *testing.T) {
 	seen.Range(func(any, any) bool { n++; return true })
 	if n != 9 {
 		t.Errorf("%d values, want 8 and %q", n, other)
+	}
+}
+
+func TestPlaceIsFreeAgainWhenItIsUnused(t *testing.T) {
+	t.Parallel()
+	var freed []string
+	now := time.Unix(1000, 0)
+	b := bounded[string]{most: 3, now: func() time.Time { return now }, freed: func(v string) { freed = append(freed, v) }}
+	b.reserve("reserved")
+	for i, tt := range []struct {
+		value string
+		later time.Duration
+		want  bool
+	}{
+		{"a", 0, true}, {"b", time.Minute, true}, {"c", time.Minute, false}, {"a", unusedFor - 2*time.Minute, true}, {"c", 0, false},
+		{"c", time.Minute, true}, {"b", 0, false}, {"a", 0, true}, {"reserved", 3 * unusedFor, true}, {"d", 0, true}, {"e", 0, true}, {"f", 0, false},
+	} {
+		now = now.Add(tt.later)
+		if got := b.admits(tt.value); got != tt.want || b.has(tt.value) != tt.want {
+			t.Errorf("%d: %s has a place: %t", i, tt.value, got)
+		}
+	}
+	if !slices.Equal(freed, []string{"b", "c", "a"}) && !slices.Equal(freed, []string{"b", "a", "c"}) {
+		t.Errorf("freed were %q", freed)
 	}
 }

@@ -22,9 +22,9 @@ type Leader struct {
 }
 
 // NewLeader makes the metrics of the leader and registers them.
-func NewLeader(to prometheus.Registerer) (*Leader, error) {
+func NewLeader(to prometheus.Registerer, now func() time.Time) (*Leader, error) {
 	l := &Leader{
-		reasons: newLabels(maxReasons), pools: bounded[poolName]{most: maxPools},
+		reasons: newLabels(maxReasons), pools: bounded[poolName]{most: maxPools, now: now},
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "runs_ended_total", Help: "Runs that have ended, by the reason of the condition Succeeded.",
 		}, []string{"reason"}),
@@ -41,6 +41,10 @@ func NewLeader(to prometheus.Registerer) (*Leader, error) {
 			Name: prefix + "pool_misses_total",
 			Help: "Runs that got a new sandbox because no pool of their MotorCortex had one that fits, by the first of these pools.",
 		}, []string{"namespace", "pool"}),
+	}
+	l.pools.freed = func(p poolName) {
+		l.adoptions.DeleteLabelValues(p.namespace, p.name)
+		l.misses.DeleteLabelValues(p.namespace, p.name)
 	}
 	for _, reason := range alerted {
 		l.ended.WithLabelValues(l.reasons.of(reason))

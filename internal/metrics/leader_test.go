@@ -12,7 +12,7 @@ import (
 func TestEndsAndPoolsAreCounted(t *testing.T) {
 	t.Parallel()
 	to := prometheus.NewRegistry()
-	l, err := NewLeader(to)
+	l, err := NewLeader(to, time.Now)
 	must(t, err)
 	l.RunEnded("Completed", true, time.Minute)
 	l.RunEnded("Completed", true, time.Hour)

@@ -77,11 +77,11 @@ func (hostile) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 func TestNoMetricGrowsWithoutBound(t *testing.T) {
 	t.Parallel()
 	to := prometheus.NewRegistry()
-	models, err := NewModels(to)
+	models, err := NewModels(to, "", time.Now)
 	must(t, err)
 	loops, err := NewLoops(to)
 	must(t, err)
-	leader, err := NewLeader(to)
+	leader, err := NewLeader(to, time.Now)
 	must(t, err)
 	runs, err := RegisterRuns(to, true, now)
 	must(t, err)

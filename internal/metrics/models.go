@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 )
 
@@ -19,8 +20,8 @@ type Models struct {
 	cached   *prometheus.CounterVec
 }
 
-// NewModels makes the metrics of models and registers them.
-func NewModels(to prometheus.Registerer) (*Models, error) {
+// NewModels makes the metrics of models and registers them. The model builtIn always has a label of its own.
+func NewModels(to prometheus.Registerer, builtIn string, now func() time.Time) (*Models, error) {
 	m := &Models{
 		names: newLabels(maxModels), outcomes: newLabels(maxOutcomes),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -38,12 +39,27 @@ func NewModels(to prometheus.Registerer) (*Models, error) {
 			Help: "The part of the input tokens that the endpoint served from its cache.",
 		}, []string{"model"}),
 	}
+	m.names.now = now
+	m.names.freed = func(model string) {
+		of := prometheus.Labels{"model": model}
+		m.requests.DeletePartialMatch(of)
+		m.tokens.DeletePartialMatch(of)
+		m.cached.DeletePartialMatch(of)
+	}
+	if builtIn != "" {
+		m.names.reserve(clean(builtIn))
+	}
 	return m, registerAll(to, m.requests, m.tokens, m.cached)
 }
 
-// ModelAsked counts a request that has ended.
+// ModelAsked counts a request that has ended. Only a model that has answered gets a label: a name that was made up, or mistyped, must not take one.
 func (m *Models) ModelAsked(model, result string, took time.Duration, usage turn.Usage) {
-	name := m.names.of(model)
+	name := clean(model)
+	if result == openai.OutcomeAnswered {
+		name = m.names.of(model)
+	} else if !m.names.has(name) {
+		name = other
+	}
 	m.requests.WithLabelValues(name, m.outcomes.of(result)).Observe(took.Seconds())
 	add(m.tokens.WithLabelValues(name, "input"), usage.PromptTokens)
 	add(m.tokens.WithLabelValues(name, "output"), usage.CompletionTokens)

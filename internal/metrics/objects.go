@@ -39,7 +39,7 @@ type poolName struct{ namespace, name string }
 // RegisterObjects registers the metrics of sandboxes, pools and skills. cache must hold them: it is read whenever the metrics are.
 func RegisterObjects(to prometheus.Registerer, cache client.Reader, now func() time.Time, log *slog.Logger) error {
 	return to.Register(&Objects{
-		cache: cache, now: now, log: log, pools: bounded[poolName]{most: maxPools},
+		cache: cache, now: now, log: log, pools: bounded[poolName]{most: maxPools, now: now},
 		sandboxes: gauge("sandboxes", "Sandboxes by state (starting, running, restarting, ended), and whether a run has them or a pool.", "state", "owner"),
 		poolHas:   gauge("pool_sandboxes", "Sandboxes that wait in a pool, ready or not.", "namespace", "pool"),
 		poolReady: gauge("pool_ready_sandboxes", "Sandboxes of a pool that a run can take now.", "namespace", "pool"),
