@@ -162,3 +162,19 @@ func TestMetricsAreSecuredUnlessAskedOtherwise(t *testing.T) {
 		}
 	}
 }
+
+// The certificate of the manager cannot be verified, so whoever has its address gets the token. It must be worth little.
+func TestPrometheusSendsATokenForMetricsAlone(t *testing.T) {
+	t.Parallel()
+	monitor, reader := readConfig(t, "config/prometheus/monitor.yaml"), readConfig(t, "config/prometheus/reader.yaml")
+	if strings.Contains(monitor, "bearerTokenFile") {
+		t.Error("the ServiceMonitor sends the token of the Prometheus")
+	}
+	if !strings.Contains(monitor, "credentials: {name: motorcortex-metrics-reader, key: token}") {
+		t.Error("the ServiceMonitor does not use the token of the account for metrics")
+	}
+	if !strings.Contains(reader, "kubernetes.io/service-account.name: motorcortex-metrics-reader") || strings.Count(reader, "kind: ClusterRoleBinding") != 1 ||
+		strings.Contains(reader, "kind: RoleBinding") || !strings.Contains(reader, "kind: ClusterRole\n  name: motorcortex-metrics-reader\n") {
+		t.Error("the account of the token is bound to more than the right to read metrics, or to another role")
+	}
+}
