@@ -163,7 +163,7 @@ func TestMetricsAreSecuredUnlessAskedOtherwise(t *testing.T) {
 	}
 }
 
-// The certificate of the manager cannot be verified, so whoever has its address gets the token. It must be worth little.
+// The certificate of the manager cannot be verified, so any process at its address gets the token. It must be worth little.
 func TestPrometheusSendsATokenForMetricsAlone(t *testing.T) {
 	t.Parallel()
 	monitor, reader := readConfig(t, "config/prometheus/monitor.yaml"), readConfig(t, "config/prometheus/reader.yaml")

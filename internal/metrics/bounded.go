@@ -22,8 +22,8 @@ const (
 	maxValue = 128
 )
 
-// unusedFor is for how long a value keeps its place without being used. Otherwise whoever uses many values once would have all places until the process
-// ends.
+// unusedFor is for how long a value keeps its place without being used. Otherwise a user who chooses many values once would have all places until the
+// process ends.
 const unusedFor = time.Hour
 
 // bounded are the values of a label, or the combinations of values of a few: the first ones have a value of their own, all others share the value other.
@@ -42,7 +42,7 @@ type bounded[T comparable] struct {
 // always is the time of values that keep their places.
 var always = time.Unix(1<<40, 0)
 
-// reserve gives a value a place for good.
+// reserve takes a place for a value for good.
 func (b *bounded[T]) reserve(value T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,7 +36,7 @@ func TestRequestsToModelsAreCounted(t *testing.T) {
 	}
 }
 
-// Whoever may edit a MotorCortex chooses the name of its model. Names must not take the labels of others, and none for good.
+// An editor of a MotorCortex chooses the name of its model. Names must not take the labels of others, and none for good.
 func TestModelsHaveLabelsOnceTheyAnswer(t *testing.T) {
 	t.Parallel()
 	to, now := prometheus.NewRegistry(), time.Unix(1000, 0)

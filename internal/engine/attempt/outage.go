@@ -137,11 +137,10 @@ func (a *Attempt) held(ctx context.Context) *chat.Outage {
 	if a.Host.Storage == nil {
 		return nil
 	}
-	why, err := a.Host.Storage.Held(ctx, a.Env.Run.Namespace)
-	if err != nil || why == "" {
-		return nil
+	if why, err := a.Host.Storage.Held(ctx, a.Env.Run.Namespace); err == nil && why != "" {
+		return outOfRoom(why)
 	}
-	return outOfRoom(why)
+	return nil
 }
 
 // knownOutage returns the outage that the endpoint of the run's model is known to have now, nil if it may be asked or nothing is known.
