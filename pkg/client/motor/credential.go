@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -73,6 +74,28 @@ func hostsOf(m metav1.Object) []string {
 		}
 	}
 	return hosts
+}
+
+// beyond returns those of the hosts that the annotation of the Secret does not name. The label of credentials is not needed: runs use Secrets without it.
+func (c *Client) beyond(ctx context.Context, secret string, hosts []v1alpha1.Domain) ([]v1alpha1.Domain, error) {
+	m, err := c.clients.Metadata.Resource(secrets).Namespace(c.namespace).Get(ctx, secret, metav1.GetOptions{})
+	if err != nil {
+		return nil, c.secretRefused("get the metadata of the Secret "+secret, err)
+	}
+	named := hostsOf(m)
+	return slices.DeleteFunc(slices.Clone(hosts), func(h v1alpha1.Domain) bool {
+		return slices.ContainsFunc(named, func(rule string) bool { return within(string(h), rule) })
+	}), nil
+}
+
+// within reports whether a rule of a Secret allows all that a host of a credential allows. A wildcard allows the names below its domain at the same port.
+// Of two spellings of one port it knows none: consent is asked then.
+func within(host, rule string) bool {
+	if host == rule {
+		return true
+	}
+	base, wildcard := strings.CutPrefix(rule, "*")
+	return wildcard && strings.HasPrefix(base, ".") && strings.Contains(base[1:], ".") && strings.HasSuffix(strings.TrimPrefix(host, "*."), base)
 }
 
 // SetCredential stores a value in a Secret, for runs to use for these hosts. A Secret that is a credential already has both replaced, and any other one stays

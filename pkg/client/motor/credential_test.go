@@ -116,3 +116,31 @@ func TestCredentialsWithoutARight(t *testing.T) {
 	wantError(t, err, "list the credentials of the namespace ns", "on Secrets")
 	wantError(t, r.SetCredential(t.Context(), "key", "hidden", []v1alpha1.Domain{"example.org"}), "get the metadata of the Secret key")
 }
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		host, rule string
+		want       bool
+	}{
+		{"a.org", "a.org", true},
+		{"x.a.org", "a.org", false},
+		{"x.a.org", "*.a.org", true},
+		{"*.x.a.org", "*.a.org", true},
+		{"*.a.org", "*.a.org", true},
+		{"a.org", "*.a.org", false},
+		{"xa.org", "*.a.org", false},
+		{"*.a.org", "x.a.org", false},
+		{"x.a.org:8443", "*.a.org", false},
+		{"x.a.org:8443", "*.a.org:8443", true},
+		{"x.a.org", "*.a.org:8443", false},
+		{"evil.com", "*.com", false},
+		{"evil.com", "*", false},
+		{"evil.com", "*.", false},
+		{"evil.com", "*m", false},
+	} {
+		if got := within(tt.host, tt.rule); got != tt.want {
+			t.Errorf("%s within %s: %t", tt.host, tt.rule, got)
+		}
+	}
+}

@@ -94,6 +94,9 @@ func (t *Toolset) act(ctx context.Context, a actArguments) (any, error) {
 	}
 	for i := range a.Credentials {
 		c := &a.Credentials[i]
+		if err := t.mayUse(ctx, c); err != nil {
+			return nil, err
+		}
 		act.Credentials = append(act.Credentials, v1alpha1.Credential{Name: c.Name, SecretRef: c.ref(), Hosts: c.Hosts})
 	}
 	for i := range a.Files {
@@ -117,6 +120,26 @@ func (t *Toolset) act(ctx context.Context, a actArguments) (any, error) {
 		c.Result = o.Value
 	}
 	return c, nil
+}
+
+// actionCredentials is what Consent is asked about a run that sends a value to hosts that its Secret does not name.
+const actionCredentials = "credentials"
+
+// mayUse asks for consent to a credential for hosts that the Secret does not name. The operator lets an account that may get the Secret choose any host: a
+// model with the rights of that account would choose one of its own.
+func (t *Toolset) mayUse(ctx context.Context, c *credentialArgument) error {
+	beyond, err := t.Client.beyond(ctx, c.Secret, c.Hosts)
+	if err == nil && len(beyond) == 0 {
+		return nil
+	}
+	refused := t.consent(ctx, ToolAct, actionCredentials)
+	switch {
+	case refused == nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("the credential %q: whether the Secret %q names its hosts cannot be read (%w): %w", c.Name, c.Secret, err, refused)
+	}
+	return fmt.Errorf("the credential %q: the annotation %s of the Secret %q does not name %q: %w", c.Name, annotationHosts, c.Secret, beyond, refused)
 }
 
 // actionApprove is of core_task and of core_skill.

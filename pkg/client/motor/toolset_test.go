@@ -49,6 +49,65 @@ func TestConsent(t *testing.T) {
 	}
 }
 
+// A value goes by itself to the hosts alone that its Secret names. A model has the rights of the person, who may choose others.
+func TestAnotherHostOfACredentialNeedsConsent(t *testing.T) {
+	t.Parallel()
+	call := func(secret string, hosts ...string) json.RawMessage {
+		text, err := json.Marshal(map[string]any{"mode": "agentic", "task": "x", "credentials": []any{map[string]any{"name": "key", "secret": secret, "hosts": hosts}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, tt := range []struct {
+		arguments json.RawMessage
+		says      string // a part of the error without consent, "" for a call that needs none
+	}{
+		{call("key", "a.example.org"), ""},
+		{call("key", "b.example.org", "a.example.org"), ""},
+		{call("unlabelled", "a.example.org"), ""},
+		{call("key", "evil.example.net"), `does not name ["evil.example.net"]`},
+		{call("key", "a.example.org", "evil.example.net"), `does not name ["evil.example.net"]`},
+		{call("key", "a.example.org:8443"), "does not name"},
+		{call("key", "*.example.org"), "does not name"},
+		{call("key", "x.a.example.org"), "does not name"},
+		{call("missing", "a.example.org"), "cannot be read"},
+	} {
+		for name, consents := range map[string]func(context.Context, string, string) error{
+			"nothing decides": nil,
+			"no":              func(context.Context, string, string) error { return errNoPerson },
+			"yes": func(_ context.Context, tool, action string) error {
+				if tool != ToolAct || action != actionCredentials {
+					t.Errorf("consent is asked for %s %s", tool, action)
+				}
+				return nil
+			},
+		} {
+			r := newRig(t)
+			r.holds("key", ofCredential)
+			r.holds("unlabelled", nil)
+			_, err := (&Toolset{Client: r.Client, Consent: consents}).Call(t.Context(), ToolAct, tt.arguments, nil)
+			runs, _, listed := r.Runs(t.Context(), "", 1)
+			if listed != nil {
+				t.Fatal(listed)
+			}
+			if tt.says == "" || name == "yes" {
+				if err != nil || len(runs) != 1 {
+					t.Errorf("%s, %s: %v, %d runs", tt.arguments, name, err, len(runs))
+				}
+				continue
+			}
+			wantError(t, err, tt.says)
+			if !errors.Is(err, errNoConsent) && !errors.Is(err, errNoPerson) || len(runs) != 0 {
+				t.Errorf("%s, %s: %v, %d runs", tt.arguments, name, err, len(runs))
+			}
+			if n := len(r.core.Actions()); n != 0 {
+				t.Errorf("%s, %s: %d requests read more than metadata", tt.arguments, name, n)
+			}
+		}
+	}
+}
+
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
