@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 )
 
 // Tool is the definition of a function, in the format of OpenAI's Chat Completions.
@@ -52,7 +53,7 @@ const maxArguments = 2 << 20
 type Toolset struct {
 	Client *Client
 	// Consent decides whether a person stands behind a call that only a person may decide about: an answer to what a run asks, a decision about a skill, a
-	// credential. It returns nil, or an error that the model reads. Without it no such call is carried out. The account needs the rights in any case.
+	// credential. It is asked with the action "credentials" about a core_act that sends a value to hosts that the Secret's annotation does not name. It returns nil, or an error that the model reads. Without it no such call is carried out. The account needs the rights in any case.
 	Consent func(ctx context.Context, tool, action string) error
 }
 
@@ -84,6 +85,9 @@ func do[A any](arguments json.RawMessage, carryOut func(A) (any, error)) (any, e
 		return nil, fmt.Errorf("the arguments have %d bytes: at most %d are read", len(arguments), maxArguments)
 	}
 	if len(arguments) > 0 {
+		if err := spelled(arguments, reflect.TypeFor[A]()); err != nil {
+			return nil, fmt.Errorf("the arguments are not what the tool takes: %w", err)
+		}
 		d := json.NewDecoder(bytes.NewReader(arguments))
 		// A word that is not understood must not be passed over: it could be the one that restricts the call.
 		d.DisallowUnknownFields()
