@@ -21,6 +21,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
 const (
@@ -206,7 +207,7 @@ func TestAnAgentHasNoRightsOfItsOwn(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t, withQuestions, "true")
 	run := createRun(ctx, t, ns)
-	digest := "sha256:" + strings.Repeat("a", 64)
+	digest := calls.ArgsDigest("bash", `{"command":"git push"}`)
 	asking(ctx, t, run, 1, &v1alpha1.PendingInput{
 		ID: "p1", Kind: v1alpha1.InputApproval, Question: "Approve?",
 		Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"git push"}`, ArgsDigest: digest},

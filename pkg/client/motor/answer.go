@@ -27,13 +27,29 @@ func (c *Client) Settle(ctx context.Context, run, id string, decision v1alpha1.D
 }
 
 // Approve approves the tool call with that digest: action.argsDigest of the ask, as the person saw it. With wholeRun it approves every further call of the
-// same tool by the same rule, too.
+// same tool by the same rule, too. A call that Describe does not show whole is refused: its arguments cannot be read, have another digest, or are longer than
+// 64 KiB.
 func (c *Client) Approve(ctx context.Context, run, id, digest string, wholeRun bool, reason string) (*Changed, error) {
 	r := v1alpha1.Response{Decision: v1alpha1.DecisionApproveOnce, Digest: digest, Reason: reason}
 	if wholeRun {
 		r.Decision = v1alpha1.DecisionApproveRun
 	}
-	return c.answer(ctx, run, id, r, v1alpha1.InputApproval)
+	now, ask, err := c.find(ctx, run, id, v1alpha1.InputApproval)
+	if err != nil {
+		return nil, err
+	}
+	if err := ofThatCall(run, ask, digest); err != nil {
+		return nil, err
+	}
+	arguments, err := c.whole(ctx, now, ask)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the call that the run %s asks about cannot be shown whole: nothing was approved: %w", run, err)
+	case len(arguments) > maxArgumentsShown:
+		return nil, fmt.Errorf("the call that the run %s asks about has %d bytes of arguments, and at most %d are shown: nothing was approved. Deny it, or decide with kubectl motor",
+			run, len(arguments), maxArgumentsShown)
+	}
+	return c.send(ctx, now, ask, r)
 }
 
 // Allow lets a run reach the domain that it asks for: once, or until it ends.
@@ -88,14 +104,22 @@ func (c *Client) answer(ctx context.Context, name, id string, r v1alpha1.Respons
 	if err != nil {
 		return nil, err
 	}
-	if ask.Kind == v1alpha1.InputApproval && ask.Action != nil && r.Digest != ask.Action.ArgsDigest {
-		return nil, fmt.Errorf("the call that the run %s asks about has the digest %s, and not %q: nothing was decided. Look at the call, and decide by its digest",
-			name, ask.Action.ArgsDigest, r.Digest)
+	if err := ofThatCall(name, ask, r.Digest); err != nil {
+		return nil, err
 	}
 	if ask.Kind == v1alpha1.InputDomainRequest {
 		r.Digest = ""
 	}
 	return c.send(ctx, run, ask, r)
+}
+
+// ofThatCall returns an error for a decision about another call than the ask is about.
+func ofThatCall(run string, ask *v1alpha1.PendingInput, digest string) error {
+	if ask.Kind == v1alpha1.InputApproval && ask.Action != nil && digest != ask.Action.ArgsDigest {
+		return fmt.Errorf("the call that the run %s asks about has the digest %s, and not %q: nothing was decided. Look at the call, and decide by its digest",
+			run, ask.Action.ArgsDigest, digest)
+	}
+	return nil
 }
 
 // find reads the run, and the open ask of that id and one of these kinds. Without an id it is the only one.
@@ -173,6 +197,26 @@ func said(r *v1alpha1.Response) string {
 		return fmt.Sprintf("by %s: %s", r.RespondedBy, what)
 	}
 	return "with " + what
+}
+
+// whole returns the arguments of the call that an ask is about, which are those of its digest: out of the status, or out of the step if the status has not all
+// of them.
+func (c *Client) whole(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput) (string, error) {
+	a := ask.Action
+	if a == nil {
+		return "", fmt.Errorf("the ask %s does not say which call it is about", ask.ID)
+	}
+	if argsDigest(a.Tool, a.Arguments) == a.ArgsDigest {
+		return a.Arguments, nil
+	}
+	arguments, err := c.Arguments(ctx, run, ask)
+	if err != nil {
+		return "", err
+	}
+	if got := argsDigest(a.Tool, arguments); got != a.ArgsDigest {
+		return "", fmt.Errorf("the call in the step %s has the digest %s, and the ask %s is about one with %s", ask.StepName, got, ask.ID, a.ArgsDigest)
+	}
+	return arguments, nil
 }
 
 // Arguments returns the arguments of the call that an ask of the run is about, whole: the status of a run has the beginning and the end of long ones. It

@@ -18,10 +18,10 @@ import (
 )
 
 var (
-	digest = "sha256:" + strings.Repeat("a", 64)
+	digest = argsDigest("bash", `{"command":"ls"}`)
 	asked  = []v1alpha1.PendingInput{
 		{ID: "q", Kind: v1alpha1.InputQuestion},
-		{ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{Tool: "bash", ArgsDigest: digest}},
+		{ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"ls"}`, ArgsDigest: digest}},
 		{ID: "d", Kind: v1alpha1.InputDomainRequest, Domain: "example.org"},
 		{ID: "u", Kind: v1alpha1.InputOutcomeUnknown},
 		{ID: "r", Kind: v1alpha1.InputRetry, Attempt: new(int32(2))},
@@ -135,4 +135,53 @@ func TestArgumentsOfALongCall(t *testing.T) {
 	wantError(t, err, "does not have the ask x")
 	_, err = r.Arguments(t.Context(), aRun("a"), &v1alpha1.PendingInput{ID: "x", StepName: "other"})
 	wantError(t, err, "get the step other")
+}
+
+// A digest that a model passes on proves nothing: only what was shown whole can have been seen.
+func TestACallThatIsNotShownWholeIsNotApproved(t *testing.T) {
+	t.Parallel()
+	long := func(size int) string { return `{"command":"` + strings.Repeat("x", size-len(`{"command":""}`)) + `"}` }
+	for name, tt := range map[string]struct {
+		arguments string // that the digest is of
+		step      string // arguments in the step, "" for no step
+		says      string
+	}{
+		"whole in the step": {long(maxArgumentsShown), long(maxArgumentsShown), ""},
+		"too long":          {long(maxArgumentsShown + 1), long(maxArgumentsShown + 1), "at most 65536 are shown"},
+		"another call":      {long(5000), long(5001), "and the ask p is about one with"},
+		"no step":           {long(5000), "", "get the step step"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := argsDigest("bash", tt.arguments)
+			ask := v1alpha1.PendingInput{ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{
+				Tool: "bash", Arguments: tt.arguments[:2000] + " … " + tt.arguments[len(tt.arguments)-2000:], ArgsDigest: of,
+			}}
+			objects := []runtime.Object{aRun("a", asking(ask))}
+			if tt.step != "" {
+				objects = append(objects, &v1alpha1.MotorStep{
+					ObjectMeta: metav1.ObjectMeta{Name: "step", Namespace: "ns"},
+					Spec:       v1alpha1.MotorStepSpec{ToolCalls: []v1alpha1.ToolCall{{ID: "c", Arguments: tt.step}}},
+					Status:     v1alpha1.MotorStepStatus{Asks: []v1alpha1.StepAsk{{ID: "p", CallID: "c"}}},
+				})
+			}
+			r := newRig(t, objects...)
+			for _, wholeRun := range []bool{true, false} {
+				if _, err := r.Approve(t.Context(), "a", "p", of, wholeRun, ""); tt.says != "" {
+					wantError(t, err, tt.says, "nothing was approved")
+				} else if wholeRun && err != nil {
+					t.Error(err)
+				}
+			}
+			if sent := len(r.run("a").Spec.Responses) > 1; sent != (tt.says == "") {
+				t.Errorf("sent: %t", sent)
+			}
+			if _, err := r.Deny(t.Context(), "a", "p", of, ""); tt.says != "" && err != nil {
+				t.Errorf("a call that is not shown cannot be denied: %v", err)
+			}
+		})
+	}
+	r := newRig(t, aRun("a", asking(v1alpha1.PendingInput{ID: "p", Kind: v1alpha1.InputApproval})))
+	_, err := r.Approve(t.Context(), "a", "p", digest, false, "")
+	wantError(t, err, "does not say which call")
 }

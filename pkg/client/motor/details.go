@@ -19,8 +19,6 @@ const (
 	maxTask, maxTaskWhole = 200, 4 << 10
 	// maxArgumentsShown is the most bytes of the arguments of a call that is to be approved.
 	maxArgumentsShown = 64 << 10
-	// surelyWhole is a size in JSON below which the status has the arguments of a call whole. It leaves the middle out of those with more than 4 KiB.
-	surelyWhole = 3 << 10
 )
 
 // Summary is a run in a list.
@@ -104,7 +102,7 @@ type ActionDetails struct {
 	ArgsDigest string `json:"argsDigest"`
 	Reason     string `json:"reason,omitempty"`
 	Rule       string `json:"rule,omitempty"`
-	// Shortened is true if a part of the arguments is left out: a person must not approve what they have not seen.
+	// Shortened is true if a part of the arguments is left out, or they are not those of the digest: a person must not approve what they have not seen.
 	Shortened bool `json:"shortened,omitempty"`
 }
 
@@ -181,10 +179,7 @@ func (c *Client) askDetails(ctx context.Context, run *v1alpha1.MotorRun, ask *v1
 		return d
 	}
 	d.Action = &ActionDetails{Tool: a.Tool, Arguments: a.Arguments, ArgsDigest: a.ArgsDigest, Reason: a.Reason, Rule: a.Rule}
-	if quoted, err := json.Marshal(a.Arguments); err == nil && len(quoted) < surelyWhole {
-		return d
-	}
-	whole, err := c.Arguments(ctx, run, ask)
+	whole, err := c.whole(ctx, run, ask)
 	if err != nil {
 		d.Action.Shortened = true
 		return d

@@ -27,7 +27,7 @@ func TestTheCallOfAnAskIsShownWhole(t *testing.T) {
 	t.Parallel()
 	long := `{"command":"git push ` + strings.Repeat("-q ", 2000) + "\u202e#THE-END\"}"
 	ask := v1alpha1.PendingInput{
-		ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: long[:3500] + "…", ArgsDigest: digest},
+		ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: long[:3500] + "…", ArgsDigest: argsDigest("bash", long)},
 	}
 	step := &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{Name: "step", Namespace: "ns"},
@@ -45,6 +45,10 @@ func TestTheCallOfAnAskIsShownWhole(t *testing.T) {
 		t.Errorf("without the step it is not said that the call is shortened: %+v, %v", d, err)
 	}
 	ask.Action.Arguments = `{"command":"ls"}`
+	if d, err = newRig(t, aRun("a", asking(ask))).Describe(t.Context(), "a"); err != nil || !d.Asks[0].Action.Shortened {
+		t.Errorf("it is not said that the call is not that of the digest: %+v, %v", d, err)
+	}
+	ask.Action.ArgsDigest = argsDigest("bash", ask.Action.Arguments)
 	r := newRig(t, aRun("a", asking(ask)))
 	if d, err = r.Describe(t.Context(), "a"); err != nil || d.Asks[0].Action.Shortened || len(r.motor.Actions()) != 1 {
 		t.Errorf("%+v, %v, %d requests", d, err, len(r.motor.Actions()))
