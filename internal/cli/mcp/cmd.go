@@ -36,7 +36,8 @@ Programs that have agents start this verb, and speak with it on standard input a
 instead, and prints the address and the token that they send.
 
 The agent acts with the rights of your kubeconfig, in one namespace. What only a person decides is refused: answers to runs, decisions about skills,
-credentials. With --allow-consent the agent can pass on what you decided. It needs your rights for that too.`,
+credentials, and runs that send a value to hosts that its Secret does not name. With --allow-consent the agent can pass on what you decided. It needs
+your rights for that too. Leave it off where the agent reads texts of others.`,
 		Example: `  kubectl motor mcp -n agents
   kubectl motor mcp -n agents --allow-consent
   kubectl motor mcp -n agents --listen 127.0.0.1:8808`,

@@ -20,7 +20,7 @@ const (
 	skillsURI = "motor://skills"
 	// runsURI begins the resources of runs.
 	runsURI = "motor://runs/"
-	// maxResult is the most bytes of a result. Every tool bounds its own; this is for the case that one does not.
+	// maxResult is the most bytes of a result, and of a resource. Every tool bounds its own; this is for the case that one does not.
 	maxResult = 512 << 10
 )
 
@@ -60,7 +60,9 @@ func newServer(ctx context.Context, client *motor.Client, consent bool) *server 
 		return errConsent
 	}}
 	for _, t := range motor.Tools() {
-		s.AddTool(&mcp.Tool{Name: t.Function.Name, Description: t.Function.Description, InputSchema: t.Function.Parameters},
+		s.AddTool(&mcp.Tool{
+			Name: t.Function.Name, Description: t.Function.Description, InputSchema: t.Function.Parameters, Annotations: annotations(t.Function.Name),
+		},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return call(ctx, tools, req), nil
 			})
@@ -75,20 +77,38 @@ func newServer(ctx context.Context, client *motor.Client, consent bool) *server 
 	return s
 }
 
+// annotations are what a host shows of a tool before it is called. A host must not take an action of these for one that only reads: the same tool approves.
+func annotations(tool string) *mcp.ToolAnnotations {
+	a := &mcp.ToolAnnotations{ReadOnlyHint: false, DestructiveHint: new(true)}
+	if tool == motor.ToolConsolidate {
+		a.DestructiveHint = new(false) // It adds a proposal.
+	}
+	return a
+}
+
 // call carries out a call of a tool. An error is a result that the model reads.
 func call(ctx context.Context, tools *motor.Toolset, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	value, err := tools.Call(ctx, req.Params.Name, req.Params.Arguments, progress(ctx, req))
 	if err != nil {
 		return failed(err)
 	}
+	text, err := written(value)
+	if err != nil {
+		return failed(err)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text)}
+}
+
+// written is a value as JSON, if it is not too long for an answer.
+func written(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	switch {
 	case err != nil:
-		return failed(fmt.Errorf("the result cannot be written: %w", err))
+		return nil, fmt.Errorf("the result cannot be written: %w", err)
 	case len(text) > maxResult:
-		return failed(fmt.Errorf("the result has %d bytes, and at most %d are returned: ask for less", len(text), maxResult))
+		return nil, fmt.Errorf("the result has %d bytes, and at most %d are returned: ask for less", len(text), maxResult)
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text)}
+	return text, nil
 }
 
 func failed(err error) *mcp.CallToolResult {
@@ -140,7 +160,7 @@ func resource(uri string, value any, err error) (*mcp.ReadResourceResult, error)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(value)
+	text, err := written(value)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"maps"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/pkg/client/clientset/versioned/fake"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
@@ -81,6 +83,73 @@ func TestResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	become(t, s.watches, 0)
+}
+
+// A resource is for the context of a model, as a result is.
+func TestAResourceHasABound(t *testing.T) {
+	t.Parallel()
+	if _, err := resource("motor://runs/a", strings.Repeat("x", maxResult-2), nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := resource("motor://runs/a", strings.Repeat("x", maxResult-1), nil); err == nil || !strings.Contains(err.Error(), "at most 524288") {
+		t.Errorf("%v", err)
+	}
+	result, err := written(strings.Repeat("x", maxResult))
+	if err == nil || result != nil {
+		t.Errorf("a result has %d bytes, %v", len(result), err)
+	}
+}
+
+// A host asks the person before a tool that can destroy something, unless the annotations say that it reads only.
+func TestToolsAreAnnotated(t *testing.T) {
+	t.Parallel()
+	session, _ := connected(t, false)
+	list, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, tool := range list.Tools {
+		if a := tool.Annotations; a == nil || a.ReadOnlyHint || a.DestructiveHint == nil {
+			t.Errorf("%s: %+v", tool.Name, a)
+		} else {
+			got[tool.Name] = *a.DestructiveHint
+		}
+	}
+	want := map[string]bool{motor.ToolAct: true, motor.ToolTask: true, motor.ToolSkill: true, motor.ToolCredential: true, motor.ToolConsolidate: false}
+	if !maps.Equal(got, want) {
+		t.Errorf("destructive: %v, want %v", got, want)
+	}
+}
+
+// The client computes the digest of a call itself. It must be the operator's, or no call could be approved.
+func TestTheDigestsOfClientAndOperatorAgree(t *testing.T) {
+	t.Parallel()
+	for _, arguments := range []string{
+		`{}`, `{"command":"git push"}`, `{"b":1.0,"a":[1e400,true,null,{"d":{},"c":[]}]}`, `{"n":12345678901234567890}`, `{"a":"<&>\u2028\u00e9é😀"}`,
+		"{\"a\":\"\u202e\"}", `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"a":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{} {}`, `[]`, `"x"`, `{"a":`, ``, " { \"a\" :\n1 } ",
+		`{"a":` + strings.Repeat("[", 998) + strings.Repeat("]", 998) + `}`, `{"a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`,
+	} {
+		digest := calls.ArgsDigest("bash", arguments)
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "uid"}, Status: v1alpha1.MotorRunStatus{
+			PendingInputs: []v1alpha1.PendingInput{{ID: "p", Kind: v1alpha1.InputApproval, StepName: "step", Action: &v1alpha1.PendingAction{
+				Tool: "bash", Arguments: calls.DisplayArguments(arguments), ArgsDigest: digest,
+			}}},
+		}}
+		step := &v1alpha1.MotorStep{
+			ObjectMeta: metav1.ObjectMeta{Name: "step", Namespace: "ns"},
+			Spec:       v1alpha1.MotorStepSpec{ToolCalls: []v1alpha1.ToolCall{{ID: "c", Arguments: arguments}}},
+			Status:     v1alpha1.MotorStepStatus{Asks: []v1alpha1.StepAsk{{ID: "p", CallID: "c"}}},
+		}
+		client, err := motor.NewFor(motor.Clients{Motor: fake.NewSimpleClientset(run, step)}, "ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		details, err := client.Describe(t.Context(), "a")
+		if err != nil || len(details.Asks) != 1 || details.Asks[0].Action.Shortened {
+			t.Errorf("%.100q is not shown whole: %+v, %v", arguments, details, err)
+		}
+	}
 }
 
 // become waits until there are so many watches.
