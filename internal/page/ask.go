@@ -45,12 +45,13 @@ type askView struct {
 	Default   string      `json:"default,omitempty"`
 	Domain    string      `json:"domain,omitempty"`
 	Action    *actionView `json:"action,omitempty"`
-	// Reaches are the domains that the run reaches already.
-	Reaches   []string     `json:"reaches,omitempty"`
-	Asked     *metav1.Time `json:"asked,omitempty"`
-	Expires   *metav1.Time `json:"expires,omitempty"`
-	OnTimeout string       `json:"onTimeout,omitempty"`
-	Choices   []choice     `json:"choices"`
+	// Reaches are the domains that the run reaches already, with the names of its Credentials.
+	Reaches     []string     `json:"reaches,omitempty"`
+	Credentials []string     `json:"credentials,omitempty"`
+	Asked       *metav1.Time `json:"asked,omitempty"`
+	Expires     *metav1.Time `json:"expires,omitempty"`
+	OnTimeout   string       `json:"onTimeout,omitempty"`
+	Choices     []choice     `json:"choices"`
 	// May reports whether the person may answer. Otherwise Role is the ClusterRole that has the right.
 	May  bool   `json:"may"`
 	Role string `json:"role,omitempty"`
@@ -158,7 +159,7 @@ func asksOf(ctx context.Context, q *query, mine *rights.Rights, run *v1alpha1.Mo
 
 func viewOf(ctx context.Context, a *reply.Ask, may bool) askView {
 	v := askView{
-		Namespace: a.Run.Namespace, Run: a.Run.Name, UID: string(a.Run.UID), ID: a.ID, Kind: a.Kind, Word: pending.Word(a.Kind), Seen: seen(a.PendingInput),
+		Namespace: a.Run.Namespace, Run: a.Run.Name, UID: string(a.Run.UID), ID: a.ID, Kind: a.Kind, Word: pending.Word(a.Kind), Seen: seen(a.Run, a.PendingInput),
 		Step: a.StepName, Question: show.Text(a.Question), Domain: show.Text(string(a.Domain)), OnTimeout: string(a.OnTimeout),
 		Choices: choicesOf(a), May: may,
 	}
@@ -175,7 +176,7 @@ func viewOf(ctx context.Context, a *reply.Ask, may bool) askView {
 		v.Options, v.Default = texts(a.Options), show.Text(a.Default)
 	}
 	if e := a.Run.Status.Egress; e != nil {
-		v.Reaches = texts(e.Domains)
+		v.Reaches, v.Credentials = texts(e.Domains), texts(e.Credentials)
 	}
 	v.Asked, v.Expires = instant(a.AskTime), instant(a.ExpirationTime)
 	if !may {
@@ -204,10 +205,27 @@ func actionOf(ctx context.Context, a *reply.Ask) *actionView {
 	return v
 }
 
-// seen is a digest of everything of an ask that a person decides about.
-func seen(p *v1alpha1.PendingInput) string {
-	shown := v1alpha1.PendingInput{
-		ID: p.ID, Kind: p.Kind, Title: p.Title, Question: p.Question, Options: p.Options, Domain: p.Domain, Action: p.Action, Default: p.Default, Attempt: p.Attempt,
+// seen is a digest of everything that a person decides about: of the ask, and of the run that goes on with the answer. Deadlines are not of it, as
+// they move while a person writes.
+func seen(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
+	shown := struct {
+		Ask                  v1alpha1.PendingInput
+		Requester            *v1alpha1.Requester
+		Domains, Credentials []string
+	}{
+		Ask: v1alpha1.PendingInput{
+			ID: p.ID, Kind: p.Kind, Title: p.Title, Question: p.Question, Options: p.Options, Domain: p.Domain, Action: p.Action, Default: p.Default, Attempt: p.Attempt,
+			OnTimeout: p.OnTimeout,
+		},
+		Requester: run.Spec.Requester,
+	}
+	if e := run.Status.Egress; e != nil {
+		// Their order means nothing.
+		for _, d := range e.Domains {
+			shown.Domains = append(shown.Domains, string(d))
+		}
+		slices.Sort(shown.Domains)
+		shown.Credentials = slices.Sorted(slices.Values(e.Credentials))
 	}
 	b, err := json.Marshal(shown)
 	if err != nil {
@@ -251,8 +269,8 @@ func (q *query) find(ctx context.Context, uid, shown string) (*reply.Ask, error)
 		return nil, problem{http.StatusConflict, name + " does not ask that any more."}
 	}
 	p := &run.Status.PendingInputs[i]
-	if seen(p) != shown {
-		return nil, problem{http.StatusConflict, name + " asks something else than what you were shown: look at it again."}
+	if seen(run, p) != shown {
+		return nil, problem{http.StatusConflict, name + " did not take it: the ask or its run changed since it was shown, look at it again."}
 	}
 	return &reply.Ask{Client: q.Client, Run: run, PendingInput: p}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,14 @@ func TestAnAnswerIsAboutWhatWasShown(t *testing.T) {
 		"it asks no more":   {func(run *v1alpha1.MotorRun) { run.Status.PendingInputs = nil }, "does not ask that any more"},
 		"it asks otherwise": {func(run *v1alpha1.MotorRun) { run.Status.PendingInputs[0].ID = "other" }, "does not ask that any more"},
 		"it is answered":    {func(run *v1alpha1.MotorRun) { run.Status.PendingInputs[0].Answered = true }, "does not ask that any more"},
+		"it reaches more": {func(run *v1alpha1.MotorRun) {
+			run.Status.Egress.Domains = append(run.Status.Egress.Domains, "evil.example.com")
+		}, "look at it again"},
+		"it has more credentials": {func(run *v1alpha1.MotorRun) {
+			run.Status.Egress.Credentials = append(run.Status.Egress.Credentials, "payments")
+		}, "look at it again"},
+		"its deadline approves": {func(run *v1alpha1.MotorRun) { run.Status.PendingInputs[0].OnTimeout = "Approve" }, "look at it again"},
+		"another order":         {func(run *v1alpha1.MotorRun) { slices.Reverse(run.Status.Egress.Domains) }, ""},
 		"more time": {func(run *v1alpha1.MotorRun) {
 			run.Status.PendingInputs[0].ExpirationTime.Time = run.CreationTimestamp.AddDate(1, 0, 0)
 		}, ""},
@@ -155,6 +164,7 @@ func TestAnAnswerIsAboutWhatWasShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := fakecluster.Run("ns", "run", fakecluster.Approval("q", "bash", gitPush, rule))
+			run.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"github.com", "example.org"}, Credentials: []string{"github"}}
 			r := newRig(t, fakecluster.New(t, run))
 			a := r.shown()
 			r.Operate(t.Context(), t, keyOf(run), tt.change)
@@ -163,6 +173,23 @@ func TestAnAnswerIsAboutWhatWasShown(t *testing.T) {
 				t.Errorf("%d: %s; sent are %+v", status, raw, r.Sent())
 			}
 		})
+	}
+}
+
+// A run for another person is another decision, whatever the rules of the API server are.
+func TestAnAnswerIsForTheRequesterWhoWasShown(t *testing.T) {
+	t.Parallel()
+	run := fakecluster.Run("ns", "run", fakecluster.Approval("q", "bash", gitPush, rule))
+	r := newRig(t, fakecluster.New(t, run))
+	a := r.shown()
+	other := fakecluster.Run("ns", "run", run.Status.PendingInputs...)
+	other.Spec.Requester.Username = "mallory@example.org"
+	of := newRig(t, fakecluster.New(t, other))
+	if b := of.shown(); a.UID != b.UID || a.Seen == b.Seen {
+		t.Fatalf("shown are %+v and %+v", a, b)
+	}
+	if status, raw := of.answers(a, `,"decision":"ApproveOnce","digest":"`+a.Action.Digest+`"`); status != http.StatusConflict || len(of.Sent()) > 0 {
+		t.Errorf("%d: %s", status, raw)
 	}
 }
 

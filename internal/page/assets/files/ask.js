@@ -116,7 +116,8 @@ export function askCard(ask, tools) {
         ask.expires && [' · expires ', when(ask.expires), afterwards[ask.onTimeout] && `, then ${afterwards[ask.onTimeout]}`])),
     ask.action ? action(ask.action) : foreign(ask.question),
     ask.default && !(ask.options ?? []).includes(ask.default) && el('div', {}, el('p', {}, 'The model would choose:'), foreign(ask.default)),
-    ask.reaches?.length > 0 && ask.kind !== 'Question' && el('p', {class: 'meta'}, `The run reaches: ${ask.reaches.join(', ')}`),
+    ask.reaches?.length > 0 && el('p', {class: 'meta'}, `The run reaches: ${ask.reaches.join(', ')}`),
+    ask.credentials?.length > 0 && el('p', {class: 'meta'}, `It has the credentials: ${ask.credentials.join(', ')}`),
     form,
     !ask.may && el('p', {class: 'note'}, `You may not answer this. Have the ClusterRole ${ask.role} bound to you in the namespace ${ask.namespace}.`),
     ask.may && !form && el('p', {class: 'note'}, 'This page does not know how to answer this: the operator is of a later version.'));
@@ -136,6 +137,6 @@ export const askKeeper = {
     if (item && JSON.parse(card.shows).seen === item.seen) return;
     if (card.form.gone || card.form.sending) return;
     card.form.end();
-    card.append(el('p', {class: 'bad', role: 'alert'}, item ? 'It asks something else now: look at it again.' : 'This is not asked any more. Your words were not sent.'));
+    card.append(el('p', {class: 'bad', role: 'alert'}, item ? 'This ask or its run changed: look at it again.' : 'This is not asked any more. Your words were not sent.'));
   },
 };
