@@ -27,7 +27,7 @@ func agents(t *testing.T) *fakecluster.Cluster {
 	t.Helper()
 	release := fakecluster.Run("agents", "release", fakecluster.Approval("a1-s4-c0", "bash", `{"command":"git push origin main\ngit push --tags"}`, rule))
 	release.Spec.Task = "Release version 1.4 of the library."
-	release.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"github.com"}}
+	release.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"github.com"}, Credentials: []string{"github"}}
 	edit := fakecluster.Run("agents", "settings", fakecluster.Approval("a1-s2-c0", "edit",
 		`{"path":"deploy/values.yaml","oldText":"replicas: 2\nimage: app:1.3\n","newText":"replicas: 3\nimage: app:1.4\n"}`, ""))
 	portfolio := fakecluster.Run("agents", "portfolio", v1alpha1.PendingInput{

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/ui"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/test/fakecluster"
@@ -44,17 +45,24 @@ func (l *lines) String() string {
 
 // served is the page of a cluster, until the test ends.
 type served struct {
-	t         *testing.T
-	link      string
+	t    *testing.T
+	link string
+	// file is what a browser is given at a terminal.
+	file      string
 	out, errs *lines
 }
 
 func serve(t *testing.T, c *fakecluster.Cluster) *served {
 	t.Helper()
 	s := &served{t: t, out: &lines{}, errs: &lines{}}
+	opened := make(chan string, 1)
 	cmd := ui.New(ui.Command{
-		Streams: verb.Streams{In: strings.NewReader(""), Out: s.out, Err: s.errs},
+		Streams: verb.Streams{In: strings.NewReader(""), Out: s.out, Err: s.errs, Terminal: true},
 		Connect: func() (client.WithWatch, string, error) { return c, "agents", nil },
+		Open: func(path string) error {
+			opened <- path
+			return nil
+		},
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
@@ -72,7 +80,7 @@ func serve(t *testing.T, c *fakecluster.Cluster) *served {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	s.link = strings.TrimSpace(s.out.String())
+	s.link, s.file = strings.TrimSpace(s.out.String()), <-opened
 	return s
 }
 
@@ -115,4 +123,29 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	ctx, cancel = context.WithTimeout(ctx, patience)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// A browser is given a file instead of the link, and shows the page all the same.
+func TestTheFileLeadsToThePage(t *testing.T) {
+	c := agents(t)
+	s := serve(t, c)
+	ctx := browser(t)
+	do(ctx, t, "open", chromedp.Navigate("file://"+s.file), chromedp.WaitVisible(card("release")))
+	address, _, _ := strings.Cut(s.link, "#")
+	if now := get(ctx, t, "location", chromedp.Location()); !strings.HasPrefix(now, address) || strings.Contains(now, "code") {
+		t.Errorf("the address is %s", now)
+	}
+	if _, err := os.Stat(s.file); !os.IsNotExist(err) {
+		t.Errorf("the file stays when the code was used: %v", err)
+	}
+	// A card in which a person writes is stale when their decision would be about more.
+	if shown := text(ctx, t, card("release")); !strings.Contains(shown, "The run reaches: github.com") || !strings.Contains(shown, "It has the credentials: github") {
+		t.Errorf("the approval shows %s", shown)
+	}
+	do(ctx, t, "begin", chromedp.Click(card("release")+` input[value="Deny"]`), chromedp.SendKeys(card("release")+" textarea", "Because"))
+	c.Operate(t.Context(), t, client.ObjectKey{Namespace: "agents", Name: "release"}, func(run *v1alpha1.MotorRun) {
+		run.Status.Egress.Domains = append(run.Status.Egress.Domains, "evil.example.com")
+	})
+	await(ctx, t, `document.querySelector('article[data-key^="agents/release/"] [role=alert]')?.textContent.includes('changed')`)
+	await(ctx, t, `document.querySelector('article[data-key^="agents/release/"] button[type=submit]').disabled`)
 }

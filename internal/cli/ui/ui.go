@@ -11,7 +11,9 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/pkg/browser"
@@ -39,8 +41,8 @@ type Command struct {
 	verb.Streams
 
 	Connect cluster.Connect
-	// Open shows an address in the browser of the user. Nil is for the one of the system.
-	Open func(address string) error
+	// Open shows a file in the browser of the user. Nil is for the one of the system.
+	Open func(path string) error
 }
 
 // New is the verb.
@@ -53,11 +55,14 @@ func New(c Command) *cobra.Command {
 		Long: `Serve a page on this machine to answer runs, look at them and review skills.
 
 It has the rights of your kubeconfig and no others, and only this machine reaches it. A link opens one window: with each window that was opened, the
-link for the next one is printed. At a terminal the first one is opened in your browser. It ends with an interrupt (Ctrl-C).`,
+link for the next one is printed. At a terminal the first one is opened in your browser. It ends with an interrupt (Ctrl-C).
+
+A page that another program once served on the same port can stay in your browser as a service worker, and then it sees this page. With --port, open
+the link in a private window. Without --port the port is another one each time.`,
 		Example: `  kubectl motor ui
-  kubectl motor ui -n agents --port 8080 --no-browser     # with ssh -L 8080:127.0.0.1:8080`,
+  ssh -t -L 8080:127.0.0.1:8080 build-host kubectl motor ui --port 8080 --no-browser     # open the link in a private window`,
 	}
-	port := cmd.Flags().Uint16("port", 0, "port of the page, 0 for one that is free")
+	port := cmd.Flags().Uint16("port", 0, "port of the page, 0 for one that is free; with another one, open the link in a private window")
 	printOnly := cmd.Flags().Bool("no-browser", false, "print the link, and do not open it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cl, namespace, err := c.Connect()
@@ -71,7 +76,10 @@ link for the next one is printed. At a terminal the first one is opened in your 
 		p := page.New(func(*http.Request) (page.Person, error) {
 			return page.Person{Key: "user", Client: cl, Namespace: namespace}, nil
 		})
-		return c.serve(cmd.Context(), l, p, c.Terminal && !*printOnly)
+		// The end of the terminal or of its session leaves no file behind, as an interrupt does not.
+		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		return c.serve(ctx, l, p, c.Terminal && !*printOnly)
 	}
 	return cmd
 }
@@ -86,7 +94,17 @@ func (c Command) serve(ctx context.Context, l net.Listener, p *page.Page, show b
 	// The code is in the fragment, which browsers send to no server.
 	link := func(code string) string { return origins[0] + "/#code=" + code }
 	sessions, code := gate.NewSessions()
-	sessions.Opened = func(next string) { fmt.Fprintf(c.Err, "A window was opened. The next one: %s\n", link(next)) }
+	var first *redirect
+	if show {
+		if first, err = newRedirect(link(code)); err != nil {
+			c.notOpened(err)
+		}
+	}
+	sessions.Opened = func(next string) {
+		c.remove(first)
+		fmt.Fprintf(c.Err, "A window was opened. The next one: %s\n", link(next))
+	}
+	defer c.remove(first)
 	server := &http.Server{
 		Handler:           gate.Headers(gate.SameOrigin(origins, sessions.Require(p))),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -95,13 +113,14 @@ func (c Command) serve(ctx context.Context, l net.Listener, p *page.Page, show b
 	}
 	server.RegisterOnShutdown(p.Close)
 	fmt.Fprintln(c.Out, link(code))
-	if show {
-		if err := c.Open(link(code)); err != nil {
-			fmt.Fprintf(c.Err, "note: the browser was not opened: %v. Open the link yourself\n", err)
-		}
-	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
+	// The page is served by then, as some browsers end only with their last window.
+	if first != nil {
+		if err := c.Open(first.path); err != nil {
+			c.notOpened(err)
+		}
+	}
 	select {
 	case err := <-served:
 		p.Close()
@@ -121,8 +140,20 @@ func (c Command) serve(ctx context.Context, l net.Listener, p *page.Page, show b
 	return err
 }
 
-// open shows an address in the browser of the system, whose words are none of the verb's.
-func open(address string) error {
+// notOpened says why no browser shows the page.
+func (c Command) notOpened(err error) {
+	fmt.Fprintf(c.Err, "note: the browser was not opened: %v. Open the link yourself\n", err)
+}
+
+// remove removes the file that led to the first link. A file that stays opens nothing, as its code was used, or its server ended.
+func (c Command) remove(r *redirect) {
+	if err := r.remove(); err != nil {
+		fmt.Fprintf(c.Err, "note: %v\n", err)
+	}
+}
+
+// open shows a file in the browser of the system, whose words are none of the verb's.
+func open(path string) error {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
-	return browser.OpenURL(address)
+	return browser.OpenURL(path)
 }

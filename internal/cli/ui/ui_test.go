@@ -9,6 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -55,8 +58,8 @@ func start(t *testing.T, terminal bool, open error, args ...string) *started {
 	cmd := ui.New(ui.Command{
 		Streams: verb.Streams{In: strings.NewReader(""), Out: s.out, Err: s.errs, Terminal: terminal},
 		Connect: func() (client.WithWatch, string, error) { return fakecluster.New(t), "ns", nil },
-		Open: func(address string) error {
-			s.opened <- address
+		Open: func(path string) error {
+			s.opened <- path
 			return open
 		},
 	})
@@ -146,8 +149,9 @@ func TestThePageIsServedToWhomHasTheLink(t *testing.T) {
 func TestTheBrowserIsOpenedAtATerminal(t *testing.T) {
 	t.Parallel()
 	s := start(t, true, errors.New("no display"))
-	if address := <-s.opened; address != strings.TrimSpace(s.out.String()) {
-		t.Errorf("opened was %s", address)
+	path := <-s.opened
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), strings.TrimSpace(s.out.String())) {
+		t.Errorf("opened was %s: %v, %s", path, err, b)
 	}
 	s.stop()
 	if code := <-s.ended; code != verb.ExitOK || !strings.Contains(s.errs.String(), "no display. Open the link yourself") {
@@ -157,6 +161,34 @@ func TestTheBrowserIsOpenedAtATerminal(t *testing.T) {
 	quiet.stop()
 	if <-quiet.ended; len(quiet.opened) > 0 {
 		t.Error("a browser was opened in spite of --no-browser")
+	}
+}
+
+// Every user of the machine can list the arguments of a program, and no other one can read a file of this mode.
+func TestTheLinkIsInNoArgumentOfTheBrowser(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*started){
+		"its code was used": func(s *started) { s.do(t, http.MethodPost, "/api/session", "", `{"code":"`+s.code+`"}`) },
+		"the verb ended": func(s *started) {
+			s.stop()
+			<-s.ended
+		},
+	} {
+		s := start(t, true, nil)
+		path := <-s.opened
+		if strings.Contains(path, s.code) || !filepath.IsAbs(path) {
+			t.Errorf("the browser was given %s", path)
+		}
+		for entry, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
+			if info, err := os.Stat(entry); err != nil || runtime.GOOS != "windows" && info.Mode() != want {
+				t.Errorf("%s: %v, %v", entry, info, err)
+			}
+		}
+		end(s)
+		if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+			t.Errorf("%s, and its file stays: %v", name, err)
+		}
+		s.stop()
 	}
 }
 

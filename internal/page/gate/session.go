@@ -24,7 +24,7 @@ const (
 )
 
 // Sessions are the windows that were opened with a link. A link has a code that opens one window, in the fragment of its address: browsers send it to
-// no server, and it can be used no more by a person who finds it in a history or in the list of processes. The window has a token from then on, which
+// no server, and it can be used no more by a person who finds it in a history. The window has a token from then on, which
 // its scripts send as a header. A cookie would be sent to every other server of this host too, whatever its port.
 type Sessions struct {
 	// Opened is called after each code that was used, with the next one.
