@@ -25,6 +25,8 @@ import (
 type terminal struct {
 	*os.File
 	keys *os.File
+	// fd is that of File: to ask for it changes the mode of the file, which two must not do at once.
+	fd int
 }
 
 func newTerminal(t *testing.T) *terminal {
@@ -46,12 +48,12 @@ func newTerminal(t *testing.T) *terminal {
 		t.Skip("there are no terminals here:", err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return &terminal{File: file, keys: keys}
+	return &terminal{File: file, keys: keys, fd: int(file.Fd())}
 }
 
 // echoes reports whether the terminal shows what is typed.
 func (x *terminal) echoes() bool {
-	state, err := unix.IoctlGetTermios(int(x.Fd()), unix.TCGETS)
+	state, err := unix.IoctlGetTermios(x.fd, unix.TCGETS)
 	return err != nil || state.Lflag&unix.ECHO != 0
 }
 
@@ -192,7 +194,7 @@ func TestALineIsTypedAndCorrected(t *testing.T) {
 func TestAContinuedProgramHidesTheValueAgain(t *testing.T) {
 	t.Parallel()
 	x, r := newTerminal(t), newRig(t, interceptor.Funcs{})
-	before, err := unix.IoctlGetTermios(int(x.Fd()), unix.TCGETS)
+	before, err := unix.IoctlGetTermios(x.fd, unix.TCGETS)
 	if err != nil {
 		t.Fatal(err)
 	}
