@@ -32,7 +32,9 @@ func canonical(arguments string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // It was decoded from JSON, or is a text.
+	if err := e.Encode(v); err != nil {
+		return "" // No digest is that of it.
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
