@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/slots"
 )
 
 // enqueue adds the run to those that wait for a loop to end, or for the Lease. A queued run retains its position.
@@ -46,7 +47,7 @@ func (e *Engine) isFull(n *tally, namespace string, looks bool) bool {
 const maxShort = 32
 
 // reserved is how many loops are for the first run of each namespace.
-func (e *Engine) reserved() int { return e.Config.MaxLoops / 4 }
+func (e *Engine) reserved() int { return slots.Reserve(e.Config.MaxLoops) }
 
 // noPlace reports whether taken is the maximum number of loops.
 func (e *Engine) noPlace(taken int) bool { return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops }
