@@ -54,6 +54,9 @@ const (
 	launcherName = "motor-launcher"
 	// launchTimeout is how long one step of a start may take.
 	launchTimeout = 5 * time.Second
+	// maxUnread is how often an order is given again that a launcher left unread at its end. A launcher that was killed looks alive
+	// until the kernel has ended its threads.
+	maxUnread = 2
 )
 
 // ErrLauncher means that a program may have been started or not.
@@ -97,6 +100,9 @@ func (l *launcher) pid() int {
 
 // start starts a program as a child of this process and returns its number. After ErrLauncher it is unknown whether the program was
 // started.
+//
+// A launcher that ends before it has read all of an order has started nothing, so the next one gets the order. The kernel tells: the
+// other end of a socket reads ECONNRESET if content was left unread, and cannot write, with EPIPE, if the socket was closed before.
 func (l *launcher) start(s Start) (int, error) {
 	content, err := s.encode()
 	if err != nil {
@@ -109,15 +115,20 @@ func (l *launcher) start(s Start) (int, error) {
 		}
 		fds = append(fds, int(f.Fd()))
 	}
-	if err := l.ready(); err != nil {
-		return 0, err
-	}
-	pid, err := l.order(content, fds)
-	if errors.Is(err, ErrLauncher) {
+	for tries := 0; ; tries++ {
+		if err := l.ready(); err != nil {
+			return 0, err
+		}
+		pid, err := l.order(content, fds)
+		if !errors.Is(err, ErrLauncher) {
+			return pid, err
+		}
 		l.log.Error("the launcher of tools was ended", "error", err)
 		l.end()
+		if tries == maxUnread || !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			return 0, err
+		}
 	}
-	return pid, err
 }
 
 // ready makes sure that there is a launcher. It returns an error if none can be started, for example because the kernel has no filter.

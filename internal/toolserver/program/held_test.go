@@ -231,6 +231,35 @@ func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
 	started <- pid
 }
 
+// A launcher that ends before it has read all of an order has started nothing: the next one gets the order.
+func TestOrderThatALauncherLeavesUnread(t *testing.T) {
+	for name, reads := range map[string]int{"nothing is read": 0, "a part is read": 6} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			ours, theirs, err := proc.NewLink()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.programs.reaper.ReplaceLauncher(exec.Command("sleep", "1000"), ours); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				fd := int(theirs.Fd())
+				_, _, err := syscall.Recvfrom(fd, make([]byte, 1), syscall.MSG_PEEK) // An order is there.
+				if err == nil && reads > 0 {
+					_, err = syscall.Read(fd, make([]byte, reads))
+				}
+				if err := errors.Join(err, theirs.Close()); err != nil {
+					t.Error(err)
+				}
+			}()
+			if r := s.bash("echo well"); r.Output != "well\n" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
 // A program that a launcher started without a report before it ended, or was stopped, does not remain.
 func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 	s := newSandbox(t)
