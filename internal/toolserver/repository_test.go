@@ -181,6 +181,7 @@ func TestGivenConfigurationRunsNothing(t *testing.T) {
 				if asked != s.isRepository() {
 					t.Errorf("asked for a repository %t: there is one %t", asked, s.isRepository())
 				}
+				s.stop() // As long as it runs, it collects every process below this one, those of the next server, too.
 			}
 		})
 	}
