@@ -63,7 +63,7 @@ func TestFaultWritesFail(t *testing.T) {
 		c.start("0.2")
 	}
 	for _, run := range c.runs {
-		wantCompleted(t, run, 3*soon)
+		wantCompleted(t, run, 6*soon)
 	}
 	c.extra = wantFaults(t, "unsent", "unanswered")
 	c.wantInvariants(t)
