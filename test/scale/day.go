@@ -176,6 +176,8 @@ func (c *clock) newRun() *run {
 func (c *clock) play(m moment) {
 	switch m.kind {
 	case created:
+		m.run.bytes += c.cost.RunBytes
+		c.kept += c.cost.RunBytes
 		c.write(m.at, c.cost.Created+(c.cost.Pod+c.cost.Events)/2, c.cost.RunBytes)
 		c.wait(m.at, m.run)
 	case answered:
@@ -242,8 +244,6 @@ func (c *clock) begin(at time.Duration, r *run) {
 }
 
 func (c *clock) end(at time.Duration, r *run) {
-	r.bytes += c.cost.RunBytes
-	c.kept += c.cost.RunBytes
 	c.write(at, c.cost.Ended+(c.cost.Pod+c.cost.Events)/2, c.cost.RunBytes)
 	kept := c.cluster.Succeeded
 	if r.fails {

@@ -50,8 +50,11 @@ func TestADayWithOneThingChanged(t *testing.T) {
 		change func(*Load, *Cluster)
 		want   func(d Day) bool
 	}{
-		"the same":      {func(*Load, *Cluster) {}, func(d Day) bool { return d == before }},
-		"few slots":     {func(_ *Load, c *Cluster) { c.Slots = 12 }, func(d Day) bool { return d.InHand == 12 && d.Queued > 0 && d.Longest > 0 }},
+		"the same":  {func(*Load, *Cluster) {}, func(d Day) bool { return d == before }},
+		"few slots": {func(_ *Load, c *Cluster) { c.Slots = 12 }, func(d Day) bool { return d.InHand == 12 && d.Queued > 0 && d.Longest > 0 }},
+		"a long queue": {func(_ *Load, c *Cluster) { c.Slots, c.Succeeded = 2, time.Minute }, func(d Day) bool {
+			return d.Kept > int64(d.Queued)*Measured.RunBytes
+		}},
 		"a bucket":      {func(_ *Load, c *Cluster) { c.Archived = time.Hour }, func(d Day) bool { return d.Kept < before.Kept/8 }},
 		"a peak":        {func(l *Load, _ *Cluster) { l.Peak = 2 }, func(d Day) bool { return d.Writes > 1.3*before.Writes && d.InHand > before.InHand }},
 		"more managers": {func(_ *Load, c *Cluster) { c.Managers = 4 }, func(d Day) bool { return d.Watched > 1.9*before.Watched && d.Writes < 1.2*before.Writes }},
