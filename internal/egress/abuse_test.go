@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/secret"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 // Clients over the limits cost neither goroutines nor time.
@@ -121,7 +122,7 @@ func TestFault(t *testing.T) {
 
 // No unsolicited bytes of a host come into the process's log.
 func TestUnaskedBytes(t *testing.T) {
-	var out lines
+	var out printed.Text
 	log.SetOutput(&out)
 	defer log.SetOutput(io.Discard)
 	w := newWorld(t, nil)

@@ -3,7 +3,6 @@
 package egress_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -94,24 +93,6 @@ func (i *internet) calls() []netip.AddrPort {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.dialed)
-}
-
-// lines is the audit log.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 type people struct {

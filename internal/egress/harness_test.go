@@ -23,6 +23,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 const (
@@ -47,7 +48,7 @@ type world struct {
 	clock  *clock
 	names  *names
 	net    *internet
-	log    *lines
+	log    *printed.Text
 	people *people
 	reg    *prometheus.Registry
 	stop   context.CancelFunc
@@ -57,7 +58,7 @@ type world struct {
 func newWorld(t testing.TB, change func(*egress.Config)) *world {
 	t.Helper()
 	w := &world{
-		t: t, clock: &clock{at: time.Now()}, names: &names{answers: map[string][][]netip.Addr{}}, log: &lines{},
+		t: t, clock: &clock{at: time.Now()}, names: &names{answers: map[string][][]netip.Addr{}}, log: &printed.Text{},
 		net: &internet{to: map[netip.AddrPort]string{}}, people: &people{}, reg: prometheus.NewRegistry(),
 		done: make(chan error, 1),
 	}

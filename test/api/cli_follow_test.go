@@ -3,10 +3,8 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,32 +13,15 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 const maySteer = "create,get,list,watch,patch,update,delete motorruns"
 
-// screen is what a command that still runs has printed.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // follows starts a command. shows waits until it has printed a text, and ends until it has ended, and returns the exit code.
-func (p *terminal) follows(args ...string) (out *screen, shows func(string), ends func() int) {
+func (p *terminal) follows(args ...string) (out *printed.Text, shows func(string), ends func() int) {
 	p.t.Helper()
-	out = &screen{}
+	out = &printed.Text{}
 	code := make(chan int, 1)
 	go func() {
 		code <- plugIn(p.t, verb.Streams{Out: out, Err: out}, append(args, "--kubeconfig", p.config)...)

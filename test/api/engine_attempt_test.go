@@ -3,14 +3,12 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/runpolicy/replica"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
@@ -125,27 +124,9 @@ func TestEngineSuspendsAndResumes(t *testing.T) {
 	}
 }
 
-// lines is a log that a test reads while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func TestEngineLeavesANamespaceThatGoes(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []chat.Answer{says("done")}, hold: make(chan struct{})})
-	var log lines
+	var log printed.Text
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	r.waitFor(func() bool { return r.model.asked.Load() == 1 })
 	must(t, admin.Delete(r.ctx, namespace(r.run.Namespace)))

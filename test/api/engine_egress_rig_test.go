@@ -3,7 +3,6 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"log/slog"
@@ -25,6 +24,7 @@ import (
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 // egressKey is what the tokens and handles of these tests are derived from.
@@ -119,9 +119,9 @@ func (r *engineRig) showEgress(proxy string, attempt int32, domains ...v1alpha1.
 }
 
 // startEgressEngine starts an engine that has the tests' key, and gives what it logs.
-func (r *engineRig) startEgressEngine(worker string, change ...func(*engine.Engine)) (log *lockedBuffer, stop func()) {
+func (r *engineRig) startEgressEngine(worker string, change ...func(*engine.Engine)) (log *printed.Text, stop func()) {
 	r.t.Helper()
-	log = &lockedBuffer{}
+	log = &printed.Text{}
 	stop = r.startEngineWith(worker, func(e *engine.Engine) {
 		e.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		e.Config.Sandbox.EgressKey, e.Config.Sandbox.EgressTimeout = egressKey, time.Second
@@ -130,24 +130,6 @@ func (r *engineRig) startEgressEngine(worker string, change ...func(*engine.Engi
 		}
 	})
 	return log, stop
-}
-
-// lockedBuffer is a buffer that many write to.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // decide decides as the design tells people to.

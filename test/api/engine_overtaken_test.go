@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 // serve has the sandbox serve an epoch, as a worker does that was given the run under it.
@@ -87,7 +88,7 @@ func TestEngineThatWasOvertakenLeavesTheRunAlone(t *testing.T) {
 	old := r.run.DeepCopy()
 	r.giveTo("worker-2", 2)
 	r.serve(2)
-	log := &lockedBuffer{}
+	log := &printed.Text{}
 	stop := r.startEngineWith("worker-1", func(e *engine.Engine) {
 		e.Client = oldRun{e.Client, old}
 		e.Logger = slog.New(slog.NewTextHandler(log, nil))

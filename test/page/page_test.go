@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,28 +19,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/ui"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/test/fakecluster"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 // patience is for a machine that is ten times slower.
 const patience = 2 * time.Minute
-
-// lines are what a verb printed. It can be read while the verb runs.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // served is the page of a cluster, until the test ends.
 type served struct {
@@ -49,12 +31,12 @@ type served struct {
 	link string
 	// file is what a browser is given at a terminal.
 	file      string
-	out, errs *lines
+	out, errs *printed.Text
 }
 
 func serve(t *testing.T, c *fakecluster.Cluster) *served {
 	t.Helper()
-	s := &served{t: t, out: &lines{}, errs: &lines{}}
+	s := &served{t: t, out: &printed.Text{}, errs: &printed.Text{}}
 	opened := make(chan string, 1)
 	cmd := ui.New(ui.Command{
 		Streams: verb.Streams{In: strings.NewReader(""), Out: s.out, Err: s.errs, Terminal: true},

@@ -38,6 +38,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 const (
@@ -169,7 +170,7 @@ func startModel(t *testing.T) string {
 		t.Fatalf("build the model: %v\n%s", err, out)
 	}
 	cmd := exec.Command(program, "--scripts", filepath.Join("testdata", "scripts"), "--listen", "127.0.0.1:0")
-	said := &log{}
+	said := &printed.Text{}
 	cmd.Stderr = said
 	start(t, cmd, syscall.SIGTERM)
 	listens := regexp.MustCompile(`listening on (\S+)`)
@@ -196,7 +197,7 @@ func (c *cluster) startManager(t *testing.T, r release) (stop func() error) {
 		"KUBECONFIG=" + c.kubeconfig, "POD_NAME=manager-" + r.name, "OPENAI_BASE_URL=" + c.model, "OPENAI_API_KEY=none", "OPENAI_MODEL=scripted/move",
 		"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"),
 	}
-	said := &log{}
+	said := &printed.Text{}
 	cmd.Stderr = said
 	stop = start(t, cmd, syscall.SIGKILL)
 	t.Cleanup(func() {
@@ -316,7 +317,7 @@ func (k *kubelet) run(pod *corev1.Pod) {
 			cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 		}
 	}
-	said := &log{}
+	said := &printed.Text{}
 	cmd.Stderr = said
 	start(k.t, cmd, syscall.SIGTERM)
 	k.t.Cleanup(func() {

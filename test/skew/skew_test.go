@@ -36,6 +36,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 const podUID = "pod"
@@ -106,24 +107,6 @@ func build(t *testing.T, name, tree string) release {
 	return r
 }
 
-// log is what a program says, which is read while it runs.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // sandbox is a tool server that runs.
 type sandbox struct {
 	t                            *testing.T
@@ -151,7 +134,7 @@ func startSandbox(t *testing.T, r release) *sandbox {
 		"MOTOR_WORKSPACE=" + s.workspace, "MOTOR_STATE=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "MOTOR_POD_UID=" + podUID,
 		"MOTOR_MANAGER_KEY=" + s.pin, "PATH=" + os.Getenv("PATH"),
 	}
-	said := &log{}
+	said := &printed.Text{}
 	cmd.Stderr = said
 	start(t, cmd, syscall.SIGTERM)
 	t.Cleanup(func() {
@@ -243,7 +226,7 @@ func TestSkew(t *testing.T) {
 func takeOver(t *testing.T, server, first, second release) {
 	s := startSandbox(t, server)
 	begun := s.manager(first, "1", "begin")
-	said := &log{}
+	said := &printed.Text{}
 	begun.Stderr = said
 	stop := start(t, begun, syscall.SIGKILL)
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,29 +21,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/ui"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/test/fakecluster"
+	"motorcortex.dev/motorcortex/test/printed"
 )
-
-// lines are what the verb printed so far.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // started is a verb that serves the page.
 type started struct {
-	out, errs *lines
+	out, errs *printed.Text
 	opened    chan string
 	stop      func()
 	ended     chan int
@@ -54,7 +36,7 @@ type started struct {
 
 func start(t *testing.T, terminal bool, open error, args ...string) *started {
 	t.Helper()
-	s := &started{out: &lines{}, errs: &lines{}, opened: make(chan string, 1), ended: make(chan int, 1)}
+	s := &started{out: &printed.Text{}, errs: &printed.Text{}, opened: make(chan string, 1), ended: make(chan int, 1)}
 	cmd := ui.New(ui.Command{
 		Streams: verb.Streams{In: strings.NewReader(""), Out: s.out, Err: s.errs, Terminal: terminal},
 		Connect: func() (client.WithWatch, string, error) { return fakecluster.New(t), "ns", nil },
@@ -229,12 +211,12 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	for args, want := range map[string]string{"--port " + port: "address already in use", "--port 70000": "invalid argument", "now": "too many arguments"} {
-		errs := &lines{}
+		errs := &printed.Text{}
 		cmd := ui.New(ui.Command{
-			Streams: verb.Streams{Out: &lines{}, Err: errs},
+			Streams: verb.Streams{Out: &printed.Text{}, Err: errs},
 			Connect: func() (client.WithWatch, string, error) { return fakecluster.New(t), "ns", nil },
 		})
-		program := verb.Program(verb.Streams{Out: &lines{}, Err: errs}, "motor", "motor", "", cmd)
+		program := verb.Program(verb.Streams{Out: &printed.Text{}, Err: errs}, "motor", "motor", "", cmd)
 		if code := verb.Run(t.Context(), program, append([]string{"ui"}, strings.Fields(args)...)); code == verb.ExitOK || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: %d, %s", args, code, errs)
 		}

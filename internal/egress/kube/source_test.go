@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -21,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/secret"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 const ns = "operator"
@@ -48,23 +48,6 @@ func (h *held) is(want map[string]int32) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return cmp.Equal(h.runs, want)
-}
-
-type logs struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logs) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
 }
 
 func grantSecret(t *testing.T, runUID string, attempt int32, version string) *corev1.Secret {
@@ -113,9 +96,9 @@ type listing struct{ corev1client.CoreV1Interface }
 func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 
 // start runs a Source on a cluster with these objects.
-func start(t *testing.T, client *fake.Clientset) (*Source, *held, *logs) {
+func start(t *testing.T, client *fake.Clientset) (*Source, *held, *printed.Text) {
 	t.Helper()
-	h, l := &held{runs: map[string]int32{}}, &logs{}
+	h, l := &held{runs: map[string]int32{}}, &printed.Text{}
 	s, err := NewSource(listing{client.CoreV1()}, ns, h, slog.New(slog.NewTextHandler(l, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +112,7 @@ func start(t *testing.T, client *fake.Clientset) (*Source, *held, *logs) {
 	t.Cleanup(func() {
 		stop()
 		<-done
-		if l.count("the secret value") > 0 || l.count("dGhlIHNlY3JldCB2YWx1ZQ") > 0 {
+		if strings.Count(l.String(), "the secret value") > 0 || strings.Count(l.String(), "dGhlIHNlY3JldCB2YWx1ZQ") > 0 {
 			t.Error("a value is in the log")
 		}
 	})
@@ -166,7 +149,7 @@ func TestGrants(t *testing.T) {
 	broken.Data["grant.json"] = []byte("{")
 	update(broken)
 	eventually(t, "a broken grant is gone", func() bool { return h.is(map[string]int32{"b": 1}) })
-	eventually(t, "a broken grant is told of", func() bool { return l.count("a grant cannot be used") == 1 })
+	eventually(t, "a broken grant is told of", func() bool { return strings.Count(l.String(), "a grant cannot be used") == 1 })
 	update(grantSecret(t, "a", 4, "5"))
 	eventually(t, "a grant that was mended counts", func() bool { return h.is(map[string]int32{"a": 4, "b": 1}) })
 
@@ -177,7 +160,7 @@ func TestGrants(t *testing.T) {
 	odd := grantSecret(t, "d", 1, "7")
 	odd.Type = corev1.SecretTypeOpaque
 	create(odd)
-	eventually(t, "forgeries are told of", func() bool { return l.count("a grant cannot be used") == 3 })
+	eventually(t, "forgeries are told of", func() bool { return strings.Count(l.String(), "a grant cannot be used") == 3 })
 	for _, name := range []string{"c", "a"} {
 		if err := api.Delete(t.Context(), grant.SecretName(name), metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -259,7 +242,7 @@ func TestNetwork(t *testing.T) {
 			return cmp.Equal(s.Prefixes(), step.want, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })) && s.HasSynced() == (step.want != nil)
 		})
 	}
-	if l.count("nothing is let through") != 2 {
+	if strings.Count(l.String(), "nothing is let through") != 2 {
 		t.Error("an operator is not told why nothing is let through")
 	}
 }

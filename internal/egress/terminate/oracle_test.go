@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 // skipHead reads over the head of an answer.
@@ -141,7 +142,7 @@ func TestPausesTellNothing(t *testing.T) {
 
 // Bytes that a host sends beyond its answer are in no log, not even in the process's own, and in no answer.
 func TestMoreThanAnAnswer(t *testing.T) {
-	var out syncBuffer
+	var out printed.Text
 	log.SetOutput(&out)
 	defer log.SetOutput(io.Discard)
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {

@@ -28,6 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/egress/terminate"
 	"motorcortex.dev/motorcortex/internal/secret"
+	"motorcortex.dev/motorcortex/test/printed"
 )
 
 const (
@@ -45,29 +46,12 @@ type world struct {
 	proxy   string
 	origin  *httptest.Server
 	denials chan egress.Denial
-	log     *syncBuffer
+	log     *printed.Text
 
 	mu sync.Mutex
 	// saw is every request as the host has it, decrypted. taps are all bytes that came to it.
 	saw  []string
 	taps bytes.Buffer
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 type fixedResolver struct{}
@@ -107,7 +91,7 @@ func certificate(c tls.Certificate) setting {
 
 func newWorld(t testing.TB, serve http.HandlerFunc, settings ...setting) *world {
 	t.Helper()
-	w := &world{t: t, ca: newAuthority(t), denials: make(chan egress.Denial, 100), log: &syncBuffer{}}
+	w := &world{t: t, ca: newAuthority(t), denials: make(chan egress.Denial, 100), log: &printed.Text{}}
 	w.token = grant.Token([]byte("key"), "run-a", "pod", 1)
 	w.grant = &grant.Grant{
 		RunUID: "run-a", Namespace: "ns", Run: "a", PodName: "a-motor-sandbox", PodUID: "pod", Attempt: 1,
