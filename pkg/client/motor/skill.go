@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/motor/decisions"
 )
 
 // manifest is the file that a skill has its name and description in.
@@ -155,28 +155,27 @@ func (c *Client) UpdateSkill(ctx context.Context, name string, change func(*v1al
 	if skill.Spec.Source == nil && equality.Semantic.DeepEqual(skill.Spec.Policy, v1alpha1.SkillPolicy{}) {
 		return nil, fmt.Errorf("a run wrote the skill %s: let a run of the skill propose a repair, and a person sets its policy", name)
 	}
-	spec := skill.Spec.DeepCopy()
-	if err := change(spec); err != nil {
+	changed := skill.Spec.DeepCopy()
+	if err := change(changed); err != nil {
 		return nil, err
 	}
-	var changes []operation
-	if !equality.Semantic.DeepEqual(spec.Source, skill.Spec.Source) {
-		if skill.Spec.Source == nil || skill.Spec.Source.Files == nil {
+	spec := skill.Spec.DeepCopy()
+	spec.Policy = changed.Policy
+	if !equality.Semantic.DeepEqual(changed.Source, skill.Spec.Source) {
+		if skill.Spec.Source == nil || skill.Spec.Source.Files == nil || changed.Source == nil {
 			return nil, fmt.Errorf("the files of the skill %s do not come from its spec: change them at their source, or let a run of the skill propose a repair", name)
 		}
-		p := Proposal{Name: name, Files: spec.Source.Files}
+		p := Proposal{Name: name, Files: changed.Source.Files}
 		if err := p.check(); err != nil {
 			return nil, err
 		}
-		changes = append(changes, operation{"add", "/spec/source/files", spec.Source.Files})
+		spec.Source.Files = changed.Source.Files
 	}
-	if !equality.Semantic.DeepEqual(spec.Policy, skill.Spec.Policy) {
-		changes = append(changes, operation{"add", "/spec/policy", spec.Policy})
-	}
-	if len(changes) == 0 {
+	body, err := decisions.Replace(skill, spec)
+	if body == nil && err == nil {
 		return nil, fmt.Errorf("the skill %s is like that already", name)
 	}
-	return c.patchSkill(ctx, "update the skill "+name, skill, roleEditor, changes...)
+	return c.patchSkill(ctx, "update the skill "+name, skill, roleEditor, body, err)
 }
 
 // ApproveSkill lets runs use exactly that content with exactly that policy: contentHash and policyHash of the status, as the person saw them. An earlier
@@ -200,24 +199,13 @@ func (c *Client) ApproveSkill(ctx context.Context, name, contentHash, policyHash
 	if err != nil {
 		return nil, err
 	}
-	approval := v1alpha1.SkillApproval{
+	body, err := decisions.Approve(skill, &skill.Spec.Policy, &v1alpha1.SkillApproval{
 		Decision: v1alpha1.SkillDecisionApproved, ContentHash: contentHash, PolicyHash: policyHash, Note: note, ApprovedBy: user, Account: user,
-	}
-	changes := []operation{{"add", "/spec/approval", approval}}
-	// An approval counts as given in view of the status at its arrival: the operator must have seen nothing else meanwhile.
-	if st.RevisionName != "" {
-		changes = append(changes, operation{"test", "/status/revisionName", st.RevisionName})
-	}
-	if src := st.Source; src != nil && src.ContentHash != "" {
-		changes = append(changes, operation{"test", "/status/source/contentHash", src.ContentHash})
-	}
-	return c.patchSkill(ctx, "approve the skill "+name, skill, roleSkillApprover, changes...)
+	})
+	return c.patchSkill(ctx, "approve the skill "+name, skill, roleSkillApprover, body, err)
 }
 
 const roleSkillApprover = "motorcortex-skill-approver"
-
-// maxRejections is the most rejections that a skill has.
-const maxRejections = 16
 
 // RejectSkill records that a person looked at a content and does not want it. An approval of that content stays: revoke it.
 func (c *Client) RejectSkill(ctx context.Context, name, contentHash, note string) (*v1alpha1.Skill, error) {
@@ -230,15 +218,13 @@ func (c *Client) RejectSkill(ctx context.Context, name, contentHash, note string
 		return nil, errors.New("the contentHash of what is rejected is empty")
 	case slices.ContainsFunc(skill.Spec.Rejections, func(r v1alpha1.SkillRejection) bool { return r.ContentHash == contentHash }):
 		return nil, fmt.Errorf("the content %s of the skill %s is rejected already", contentHash, name)
-	case len(skill.Spec.Rejections) >= maxRejections:
-		return nil, fmt.Errorf("the skill %s has %d rejections already: a person takes one out of spec.rejections first", name, maxRejections)
 	}
 	user, err := c.user(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rejections := append(slices.Clone(skill.Spec.Rejections), v1alpha1.SkillRejection{ContentHash: contentHash, RejectedBy: user, Note: note})
-	return c.patchSkill(ctx, "reject the skill "+name, skill, roleSkillApprover, operation{"add", "/spec/rejections", rejections})
+	body, err := decisions.Reject(skill, v1alpha1.SkillRejection{ContentHash: contentHash, RejectedBy: user, Note: note})
+	return c.patchSkill(ctx, "reject the skill "+name, skill, roleSkillApprover, body, err)
 }
 
 // RevokeSkill takes the approval of a skill back. Runs under way go on with what they were given.
@@ -247,16 +233,12 @@ func (c *Client) RevokeSkill(ctx context.Context, name, note string) (*v1alpha1.
 	if err != nil {
 		return nil, err
 	}
-	if skill.Spec.Approval == nil {
-		return nil, fmt.Errorf("the skill %s has no approval that could be taken back", name)
-	}
 	user, err := c.user(ctx)
 	if err != nil {
 		return nil, err
 	}
-	approval := *skill.Spec.Approval
-	approval.Decision, approval.Note, approval.ApprovedBy, approval.Account = v1alpha1.SkillDecisionRevoked, note, user, user
-	return c.patchSkill(ctx, "revoke the skill "+name, skill, roleSkillApprover, operation{"add", "/spec/approval", approval})
+	body, err := decisions.Revoke(skill, user, note)
+	return c.patchSkill(ctx, "revoke the skill "+name, skill, roleSkillApprover, body, err)
 }
 
 // DeleteSkill deletes a skill with its revisions.
@@ -272,38 +254,21 @@ func (c *Client) DeleteSkill(ctx context.Context, name string) error {
 	return nil
 }
 
-// operation is one of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
-}
-
-// patchSkill changes the spec in one request, which is refused if the skill is not the one that was read. Tests among the changes come first.
-func (c *Client) patchSkill(ctx context.Context, what string, skill *v1alpha1.Skill, role string, changes ...operation) (*v1alpha1.Skill, error) {
-	slices.SortStableFunc(changes, func(a, b operation) int { return rank(a) - rank(b) })
-	body, err := json.Marshal(append([]operation{
-		{"test", "/metadata/uid", skill.UID}, {"test", "/metadata/generation", skill.Generation},
-	}, changes...))
+// patchSkill sends a patch of a skill that was read, unless making it failed with err.
+func (c *Client) patchSkill(ctx context.Context, does string, read *v1alpha1.Skill, role string, body []byte, err error) (*v1alpha1.Skill, error) {
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", does, err)
 	}
-	patched, err := c.skills().Patch(ctx, skill.Name, types.JSONPatchType, body, metav1.PatchOptions{})
+	patched, err := c.skills().Patch(ctx, read.Name, types.JSONPatchType, body, metav1.PatchOptions{})
 	if err == nil {
 		return patched, nil
 	}
-	now, failed := c.skills().Get(ctx, skill.Name, metav1.GetOptions{})
-	if failed == nil && (now.UID != skill.UID || now.Generation != skill.Generation || now.Status.RevisionName != skill.Status.RevisionName) {
-		return nil, fmt.Errorf("%s: it has changed since it was read, look at it and decide again: %w", what, err)
+	if now, failed := c.skills().Get(ctx, read.Name, metav1.GetOptions{}); failed == nil {
+		if err := decisions.Refused(err, read, now); errors.Is(err, decisions.ErrChanged) {
+			return nil, fmt.Errorf("%s: %w", does, err)
+		}
 	}
-	return nil, c.refused(what, err, role)
-}
-
-func rank(o operation) int {
-	if o.Op == "test" {
-		return 0
-	}
-	return 1
+	return nil, c.refused(does, err, role)
 }
 
 // minSuccess is the part of the runs behind a consolidated skill that must have succeeded, in percent.

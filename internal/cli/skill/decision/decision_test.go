@@ -68,26 +68,3 @@ func TestADecisionIsAboutTheSkillThatWasRead(t *testing.T) {
 		}
 	}
 }
-
-func TestRejectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	full := func(known bool) func(*v1alpha1.Skill) {
-		return func(s *v1alpha1.Skill) {
-			for i := range 16 {
-				hash := "sha256:" + strings.Repeat("a", i+1)
-				s.Spec.Rejections = append(s.Spec.Rejections, v1alpha1.SkillRejection{ContentHash: hash})
-				if known || i != 4 {
-					s.Status.Revisions = append(s.Status.Revisions, v1alpha1.RevisionSummary{Name: hash, ContentHash: hash})
-				}
-			}
-		}
-	}
-	c, s := weather(t, full(true))
-	if err := decision.Reject(t.Context(), c, s, &v1alpha1.SkillRejection{ContentHash: "sha256:new"}); err == nil || !strings.Contains(err.Error(), "16 rejections already") {
-		t.Errorf("%v", err)
-	}
-	c, s = weather(t, full(false))
-	if err := decision.Reject(t.Context(), c, s, &v1alpha1.SkillRejection{ContentHash: "sha256:new"}); err != nil || len(s.Spec.Rejections) != 16 || s.Spec.Rejections[15].ContentHash != "sha256:new" {
-		t.Errorf("%v, %+v", err, s.Spec.Rejections)
-	}
-}
