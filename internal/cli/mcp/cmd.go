@@ -17,11 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/mcpserver"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
-
-// maxMessage is the most bytes of a message from the program. A skill has 1 MiB of files, and JSON may escape each byte.
-const maxMessage = 8 << 20
 
 // Connect returns how to reach the cluster with the user's kubeconfig, and the selected namespace.
 type Connect func() (config *rest.Config, namespace string, err error)
@@ -67,10 +65,10 @@ func serveStreams(ctx context.Context, s verb.Streams, client *motor.Client, con
 		return errors.New("there is no standard input: a program with an agent starts this verb")
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	server := newServer(ctx, client, consent)
-	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.In), Writer: nopCloser{s.Out}, MaxLineLength: maxMessage})
+	server := mcpserver.New(ctx, client, consent)
+	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.In), Writer: nopCloser{s.Out}, MaxLineLength: mcpserver.MaxMessage})
 	cancel()
-	server.watches.wait()
+	server.Wait()
 	if gone(err) {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mcp
+package mcpserver
 
 import (
 	"context"
@@ -99,7 +99,7 @@ func TestWatchesAreBounded(t *testing.T) {
 	// All of them end with the server.
 	cancel()
 	_ = s[0].Close()
-	w.wait()
+	w.goes.Wait()
 	if n := w.count(); n != 0 {
 		t.Errorf("%d watches are left", n)
 	}

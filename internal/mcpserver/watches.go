@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mcp
+package mcpserver
 
 import (
 	"context"
@@ -124,6 +124,3 @@ func (w *watches) count() int {
 	defer w.mu.Unlock()
 	return len(w.runs)
 }
-
-// wait returns when all watches have ended: after the context of the server, and the sessions.
-func (w *watches) wait() { w.goes.Wait() }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mcp
+package mcpserver
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 )
 
 // connected is a program that is served, and the server.
-func connected(t *testing.T, consent bool) (*mcp.ClientSession, *server) {
+func connected(t *testing.T, consent bool) (*mcp.ClientSession, *Server) {
 	t.Helper()
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "uid"}, Spec: v1alpha1.MotorRunSpec{Task: "count"}}
 	skill := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "mail", Namespace: "ns"}, Status: v1alpha1.SkillStatus{State: v1alpha1.SkillApproved}}
@@ -28,7 +28,7 @@ func connected(t *testing.T, consent bool) (*mcp.ClientSession, *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t.Context(), client, consent)
+	s := New(t.Context(), client, consent)
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := s.Connect(t.Context(), here, nil); err != nil {
 		t.Fatal(err)
