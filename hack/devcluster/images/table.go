@@ -30,6 +30,7 @@ var table = []definition{
 	{Name: "manager", Package: "./cmd/manager"},
 	{Name: "manager-faults", Package: "./cmd/manager", Tags: "faults"},
 	{Name: "egressproxy", Package: "./cmd/egressproxy"},
+	{Name: "mcpserver", Package: "./cmd/mcpserver"},
 	{Name: "modelserver", Package: "./test/modelserver"},
 	{Name: "s3server", Package: "github.com/versity/versitygw/cmd/versitygw", Module: "test/stores"},
 	{Name: "sandbox", Package: "./cmd/toolserver", Sandbox: true},
