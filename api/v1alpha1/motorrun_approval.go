@@ -177,6 +177,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
 // +kubebuilder:validation:XValidation:rule="!has(self.guidance) && !has(self.addDomains) || has(self.decision) && self.decision == 'Retry'",message="guidance and addDomains go with the decision Retry"
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || !has(self.decision) || self.decision != 'Retry'",message="the decision Retry takes no reason: write what the model is to read into guidance"
+// +kubebuilder:validation:XValidation:rule="!has(self.files) || has(self.answer)",message="files go with an answer"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
 	// id of the question: status.pendingInputs[].id.
@@ -189,6 +190,14 @@ type Response struct {
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional
 	Answer string `json:"answer,omitempty"`
+	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. What they refer to, who
+	// answers must be allowed to get.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(f, self.exists_one(g, g.path == f.path))",message="each path is there once"
+	// +listType=atomic
+	// +optional
+	Files []ResponseFile `json:"files,omitempty"`
 	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
 	// the run. The others, and answers, need the verb respond.
 	// +optional

@@ -52,6 +52,31 @@ type InputFile struct {
 	ArtifactRef *ArtifactRef `json:"artifactRef,omitempty"`
 }
 
+// ResponseFile is a file that goes with an answer.
+// +kubebuilder:validation:XValidation:rule="[has(self.content), has(self.binaryContent), has(self.configMapKeyRef), has(self.artifactRef)].filter(x, x).size() == 1",message="a file has one of content, binaryContent, configMapKeyRef and artifactRef"
+type ResponseFile struct {
+	// path below the folder answers of the workspace, with / between folders. No part of it begins with a dot.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^/.\x00-\x1f\x7f][^/\x00-\x1f\x7f]*(/[^/.\x00-\x1f\x7f][^/\x00-\x1f\x7f]*)*$`
+	// +required
+	Path string `json:"path"`
+	// content of a file that is text.
+	// +kubebuilder:validation:MaxLength=131072
+	// +optional
+	Content *string `json:"content,omitempty"`
+	// binaryContent of any other file, in base64.
+	// +kubebuilder:validation:MaxLength=174764
+	// +optional
+	BinaryContent []byte `json:"binaryContent,omitempty"`
+	// configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+	// artifactRef names an artifact of another run in this namespace.
+	// +optional
+	ArtifactRef *ArtifactRef `json:"artifactRef,omitempty"`
+}
+
 // ConfigMapKeyRef names one key of a ConfigMap in the same namespace.
 type ConfigMapKeyRef struct {
 	// name of the ConfigMap.

@@ -340,6 +340,12 @@ type PendingInput struct {
 	// +listType=atomic
 	// +optional
 	Options []string `json:"options,omitempty"`
+	// files that the model wants with the answer to a Question, in its words. An answer may bring others, or none.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=atomic
+	// +optional
+	Files []string `json:"files,omitempty"`
 	// domain that is asked for, set for kind DomainRequest.
 	// +optional
 	Domain Domain `json:"domain,omitempty"`

@@ -220,7 +220,7 @@ type MotorRunSpec struct {
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// responses answer what the run asked in status.pendingInputs. An entry can be added, never changed or removed. The answers
-	// have 256 KiB together in JSON, with reasons and guidance.
+	// have 256 KiB together in JSON, with reasons, guidance and files.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.id == o.id))",message="a response cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/responses/-\",\"value\":{…}}]"
 	// +listType=map

@@ -100,6 +100,40 @@ type StepAsk struct {
 	// closeTime is when the response was put to use, or the time was found to be over.
 	// +optional
 	CloseTime metav1.Time `json:"closeTime,omitempty,omitzero"`
+	// files that the response brought, of kind Question. They are recorded before they are put into the workspace.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Files []AskFile `json:"files,omitempty"`
+}
+
+// AskFile is a file that a response brought. A file with another content is not put into the workspace.
+type AskFile struct {
+	// path in the workspace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +required
+	Path string `json:"path"`
+	// size in bytes.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Size int64 `json:"size,omitempty"`
+	// mediaType by its name and its first bytes.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	MediaType string `json:"mediaType,omitempty"`
+	// sha256 of the content in hexadecimal digits.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	SHA256 string `json:"sha256,omitempty"`
+	// provenance is Web if the content may come from the web.
+	// +kubebuilder:validation:Enum=Web;Internal
+	// +optional
+	Provenance string `json:"provenance,omitempty"`
+	// problem is why it could not be had. It was not put into the workspace then, and the model is told so.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Problem string `json:"problem,omitempty"`
 }
 
 // ProgramState is how far a program in the background got.

@@ -46,6 +46,12 @@ func runHead(o any) (any, error) {
 			r.Spec.Files[i].Content = new(string)
 		}
 	}
+	for i := range r.Spec.Responses {
+		files := r.Spec.Responses[i].Files
+		for j := range files {
+			files[j].Content, files[j].BinaryContent = nil, nil
+		}
+	}
 	return r, nil
 }
 

@@ -198,7 +198,9 @@ func TestRunHeadHasNoFileContents(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Task: "t", Files: []v1alpha1.InputFile{
 		{Path: "a", Content: new(strings.Repeat("x", 1<<18))}, {Path: "b", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "c", Key: "k"}},
-	}}}
+	}, Responses: []v1alpha1.Response{{ID: "q", Answer: "here", Files: []v1alpha1.ResponseFile{
+		{Path: "a", Content: new(strings.Repeat("x", 1<<17))}, {Path: "b", BinaryContent: make([]byte, 1<<17)}, {Path: "c", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "r", Path: "p"}},
+	}}}}}
 	o, err := runHead(run)
 	if err != nil {
 		t.Fatal(err)
@@ -206,6 +208,12 @@ func TestRunHeadHasNoFileContents(t *testing.T) {
 	want := []v1alpha1.InputFile{{Path: "a", Content: new("")}, {Path: "b", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "c", Key: "k"}}}
 	if diff := cmp.Diff(want, o.(*v1alpha1.MotorRun).Spec.Files); diff != "" {
 		t.Errorf("files of the head (-want +got):\n%s", diff)
+	}
+	answer := v1alpha1.Response{ID: "q", Answer: "here", Files: []v1alpha1.ResponseFile{
+		{Path: "a"}, {Path: "b"}, {Path: "c", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "r", Path: "p"}},
+	}}
+	if diff := cmp.Diff([]v1alpha1.Response{answer}, o.(*v1alpha1.MotorRun).Spec.Responses); diff != "" {
+		t.Errorf("responses of the head (-want +got):\n%s", diff)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // asks returns the recorded asks plus those that the turn adds: further asks, and outcomes of asks that have none. Another loop may have recorded
@@ -27,7 +28,7 @@ func asks(recorded []v1alpha1.StepAsk, found []turn.Ask) []v1alpha1.StepAsk {
 		}
 		if r := &all[i]; r.Outcome == "" && a.Outcome != "" {
 			r.Outcome, r.Decision, r.By, r.Reason = v1alpha1.AskOutcome(a.Outcome), v1alpha1.Decision(a.Decision), a.By, a.Reason
-			r.CloseTime = metav1.NewTime(a.ClosedAt)
+			r.CloseTime, r.Files = metav1.NewTime(a.ClosedAt), askFiles(a.Files)
 		}
 	}
 	return all
@@ -38,8 +39,32 @@ func AskOf(a *v1alpha1.StepAsk) turn.Ask {
 	return turn.Ask{
 		ID: a.ID, Kind: turn.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: string(a.Domain),
 		AskedAt: a.AskTime.Time, ExpiresAt: a.ExpirationTime.Time, ClosedAt: a.CloseTime.Time, OnTimeout: turn.OnTimeout(a.OnTimeout),
-		Outcome: turn.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason,
+		Outcome: turn.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason, Files: filesOf(a.Files),
 	}
+}
+
+func askFiles(files []turn.File) []v1alpha1.AskFile {
+	var list []v1alpha1.AskFile
+	for _, f := range files {
+		from := toolapi.ProvenanceInternal
+		if f.Web {
+			from = toolapi.ProvenanceWeb
+		}
+		list = append(list, v1alpha1.AskFile{
+			Path: f.Path, Size: f.Size, MediaType: f.MediaType, SHA256: f.SHA256, Provenance: string(from), Problem: f.Problem,
+		})
+	}
+	return list
+}
+
+func filesOf(files []v1alpha1.AskFile) []turn.File {
+	var list []turn.File
+	for _, f := range files {
+		list = append(list, turn.File{
+			Path: f.Path, Size: f.Size, MediaType: f.MediaType, SHA256: f.SHA256, Web: f.Provenance == string(toolapi.ProvenanceWeb), Problem: f.Problem,
+		})
+	}
+	return list
 }
 
 // askedFor returns how long people took for the asks of a call, of the given kinds.

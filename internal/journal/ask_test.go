@@ -95,16 +95,19 @@ func TestTimesOfPeople(t *testing.T) {
 	}
 }
 
-// A loop that takes over reads an ask as the loop before it recorded it, with every field. The answer alone stands in the spec.
+// A loop that takes over reads an ask as the loop before it recorded it, with every field. The answer, and what its files hold, stand in the spec.
 func TestAskIsReadAsItWasRecorded(t *testing.T) {
 	t.Parallel()
 	a := turn.Ask{
 		ID: "q", Kind: turn.AskApproval, CallID: "c0", Execution: "c0-r1", Digest: "sha256:0", Rule: "rule", Domain: "example.org",
 		AskedAt: noon, ExpiresAt: noon.Add(time.Hour), ClosedAt: noon.Add(time.Minute), OnTimeout: turn.OnTimeoutDeny,
 		Outcome: turn.AskApproved, Decision: "ApproveRun", By: "anna", Reason: "because",
+		Files: []turn.File{
+			{Path: "answers/a", Size: 1, MediaType: "text/plain", SHA256: "0f", Web: true}, {Path: "answers/b", Problem: "it is not there"},
+		},
 	}
 	for v, i := reflect.ValueOf(a), 0; i < v.NumField(); i++ {
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Answer" {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Answer" && name != "HasFiles" {
 			t.Errorf("the ask has no %s", name)
 		}
 	}

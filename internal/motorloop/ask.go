@@ -4,6 +4,7 @@ package motorloop
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -21,6 +22,14 @@ type Person interface {
 	Ask(kind turn.AskKind, c turn.Call, execution string) turn.Ask
 	// Reply returns a recorded ask with its outcome, or false while the ask is open. An ask that has its outcome gets its Answer.
 	Reply(a turn.Ask) (turn.Ask, bool)
+}
+
+// AnswerFiles serves the files that go with answers. An error says that nothing is decided about them yet.
+type AnswerFiles interface {
+	// Describe returns the files of the response to an ask in the form in which they are recorded, those with a problem too.
+	Describe(ctx context.Context, a turn.Ask) ([]turn.File, error)
+	// Put puts the recorded files of an ask into the workspace, and returns them with the problems that arose. To repeat it is harmless.
+	Put(ctx context.Context, a turn.Ask) ([]turn.File, error)
 }
 
 // absent is a person who never responds.
@@ -46,9 +55,12 @@ func (r *run) asked(ctx context.Context, t *turn.Turn, kind turn.AskKind, c *tur
 	if a.Outcome != "" || !closed {
 		return replied, nil
 	}
+	if err := r.describe(ctx, &replied); err != nil {
+		return turn.Ask{}, err
+	}
 	t.PutAsk(replied)
 	r.unrecorded = true
-	if kind == turn.AskApproval || kind == turn.AskUnknown {
+	if kind == turn.AskApproval || kind == turn.AskUnknown || len(replied.Files) > 0 {
 		// The outcome of the others is the result of the call, and is recorded with it.
 		if err := r.record(ctx, t); err != nil {
 			return turn.Ask{}, err
@@ -60,6 +72,33 @@ func (r *run) asked(ctx context.Context, t *turn.Turn, kind turn.AskKind, c *tur
 	r.log.LogAttrs(ctx, slog.LevelInfo, "an ask was closed", slog.String("kind", string(kind)), slog.String("call", execution),
 		slog.String("tool", c.Tool), slog.String("outcome", string(replied.Outcome)), slog.String("by", replied.By))
 	return replied, nil
+}
+
+// describe adds the files that go with an answer.
+func (r *run) describe(ctx context.Context, a *turn.Ask) (err error) {
+	if r.files != nil && a.HasFiles && a.Kind == turn.AskQuestion && a.Outcome == turn.AskAnswered {
+		a.Files, err = r.files.Describe(ctx, *a)
+	}
+	return err
+}
+
+// receive puts the files of an answer into the workspace.
+func (r *run) receive(ctx context.Context, a *turn.Ask) error {
+	if r.files == nil || len(a.Files) == 0 {
+		return nil
+	}
+	if err := r.gate.wait(ctx); err != nil {
+		return err
+	}
+	files, err := r.files.Put(ctx, *a)
+	if err != nil {
+		return err
+	}
+	a.Files = files
+	if slices.ContainsFunc(files, func(f turn.File) bool { return f.Web }) {
+		r.cfg.Tainted = true
+	}
+	return nil
 }
 
 // record settles the turn with the newest entries.
@@ -84,6 +123,9 @@ func (r *run) askPerson(ctx context.Context, t *turn.Turn) (*turn.Ask, error) {
 		if err != nil || a.Outcome == "" {
 			return &a, err
 		}
+		if err := r.receive(ctx, &a); err != nil {
+			return &a, err
+		}
 		t.Results[i] = result(t, c, a)
 		r.unrecorded = true
 		r.tell(ctx, c, t.Results[i])
@@ -101,8 +143,28 @@ func (r *run) answered(t *turn.Turn, c *turn.Call, a turn.Ask) *toolapi.Result {
 	} else {
 		res.Output = howReplied(c, a.Answer)
 	}
-	res.Output = text.Cut(res.Output+strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, record.OutputShare(t), turn.OutputCutMark)
+	// The files are named whatever is left of a long answer.
+	share := record.OutputShare(t)
+	files := text.Cut(listed(a.Files), toolapi.MaxOutputBytes/2, share/2, turn.OutputCutMark)
+	res.Output = text.Cut(res.Output+strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes-len(files), share-text.EncodedLen(files), turn.OutputCutMark) + files
 	return res
+}
+
+// listed says which files came with an answer, and which could not be put into the workspace.
+func listed(files []turn.File) string {
+	if len(files) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\nFiles with the answer, in the workspace:")
+	for _, f := range files {
+		if f.Problem != "" {
+			fmt.Fprintf(&b, "\n- %s is not there: %s", f.Path, f.Problem)
+			continue
+		}
+		fmt.Fprintf(&b, "\n- %s (%d bytes, %s)", f.Path, f.Size, f.MediaType)
+	}
+	return b.String()
 }
 
 // decided returns the result of a request for a domain that a person decided about.

@@ -3,6 +3,9 @@
 package motorloop
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +180,70 @@ func TestQuestionsMayBeRepeated(t *testing.T) {
 	out := mustRun(t, w, map[string]string{"a1-s1-c0": "no", "a1-s2-c0": "no"})
 	if out.Kind != outcome.Awaiting || out.Waiting.ID != "a1-s3-c0" {
 		t.Errorf("got %+v", out)
+	}
+}
+
+// fakeFiles are the files of answers. Each method fails as often as its counter says.
+type fakeFiles struct {
+	journal             *fakeJournal
+	describeFails, fail int
+	described, put      int
+	// recorded are the files that the journal had when they were put.
+	recorded []turn.File
+	files    []turn.File
+}
+
+func (f *fakeFiles) Describe(context.Context, turn.Ask) ([]turn.File, error) {
+	if f.described++; f.described <= f.describeFails {
+		return nil, errFiles
+	}
+	return f.files, nil
+}
+
+func (f *fakeFiles) Put(_ context.Context, a turn.Ask) ([]turn.File, error) {
+	f.recorded = f.journal.load()[0].Asks[0].Files
+	if f.put++; f.put <= f.fail {
+		return nil, errFiles
+	}
+	files := slices.Clone(a.Files)
+	files[1].Problem = "it has another content"
+	return files, nil
+}
+
+var errFiles = errors.New("not now")
+
+// The files of an answer are recorded before they are put into the workspace, and there before the model reads the answer. What could not be
+// decided is done again by the next loop, and what is recorded stays.
+func TestFilesOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	const id = "a1-s1-c0"
+	w := newWorld(t, config.Config{}, nil, says("", question("Where?")), says("done"))
+	w.person.brings = map[string]bool{id: true}
+	f := &fakeFiles{journal: w.journal, describeFails: 1, fail: 1, files: []turn.File{
+		{Path: "answers/a", Size: 3, MediaType: "text/csv", SHA256: "0f"}, {Path: "answers/b", SHA256: "1f"}, {Path: "answers/c", Problem: "it is gone"},
+	}}
+	w.loop.Files = f
+	w.mustWait(t, nil, id)
+	w.person.answers = map[string]string{id: strings.Repeat("x", toolapi.MaxOutputBytes)}
+	for _, closed := range []bool{false, true} {
+		if _, err := w.loop.Run(t.Context(), w.journal.load()); !errors.Is(err, errFiles) {
+			t.Fatalf("it ends with %v", err)
+		}
+		if ask := w.journal.load()[0].Asks[0]; (ask.Outcome != "") != closed || (len(ask.Files) == 3) != closed {
+			t.Errorf("recorded is %+v", ask)
+		}
+	}
+	f.files = nil
+	if _, err := w.loop.Run(t.Context(), w.journal.load()); err != nil {
+		t.Fatal(err)
+	}
+	if f.described != 2 || f.put != 2 || len(f.recorded) != 3 {
+		t.Errorf("described %d times, put %d times, after %+v was recorded", f.described, f.put, f.recorded)
+	}
+	res := w.journal.load()[0].Results[0]
+	const files = "\n\nFiles with the answer, in the workspace:\n- answers/a (3 bytes, text/csv)\n" +
+		"- answers/b is not there: it has another content\n- answers/c is not there: it is gone"
+	if !res.OK || !strings.HasPrefix(res.Output, "The person replied: xx") || !strings.HasSuffix(res.Output, turn.OutputCutMark+files) || len(res.Output) > toolapi.MaxOutputBytes {
+		t.Errorf("the model reads %d bytes: …%s", len(res.Output), res.Output[max(0, len(res.Output)-300):])
 	}
 }

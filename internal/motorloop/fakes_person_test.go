@@ -17,6 +17,8 @@ type fakePerson struct {
 	said, reasons map[string]string
 	// over has the executions for whose approval there is no more time, defaults the questions.
 	over, defaults map[string]bool
+	// brings are the executions whose answers have files.
+	brings map[string]bool
 	now            func() time.Time
 }
 
@@ -46,7 +48,7 @@ func (p *fakePerson) Reply(a turn.Ask) (turn.Ask, bool) {
 	said := p.said[a.Execution]
 	switch {
 	case a.Outcome != "":
-		a.Answer = answer
+		a.Answer, a.HasFiles = answer, p.brings[a.Execution]
 		return a, true
 	case a.Kind == turn.AskApproval && p.over[a.Execution], a.OnTimeout == turn.OnTimeoutUseDefault && !answered && p.over[a.Execution]:
 		a.Outcome = turn.AskExpired
@@ -67,7 +69,7 @@ func (p *fakePerson) Reply(a turn.Ask) (turn.Ask, bool) {
 			a.Decision = "Skip"
 		}
 	default:
-		a.Outcome, a.Answer = turn.AskAnswered, answer
+		a.Outcome, a.Answer, a.HasFiles = turn.AskAnswered, answer, p.brings[a.Execution]
 	}
 	if a.ClosedAt = p.instant(); a.Kind == turn.AskApproval && a.Outcome != turn.AskExpired {
 		a.Reason = p.reasons[a.Execution]

@@ -29,6 +29,8 @@ type Loop struct {
 	Journal Journal
 	// Person responds to the questions of calls. Nil means that there is never a response.
 	Person Person
+	// Files serves the files that go with answers, after Ready. Nil means that there are none.
+	Files AnswerFiles
 	// Domains decides about request_domain. If it is nil, every such call is refused.
 	Domains DomainPolicy
 	// Policy judges the calls that reach the sandbox, and request_approval. Nil allows all of the others, without a key,
@@ -115,6 +117,8 @@ type run struct {
 	// hintModel may be nil.
 	hintModel chat.Model
 	person    Person
+	// files may be nil.
+	files AnswerFiles
 	// domains, policy, search and credentials may be nil.
 	domains     DomainPolicy
 	policy      CallPolicy
@@ -149,7 +153,7 @@ type run struct {
 func (l *Loop) newRun(turns []*turn.Turn) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills, givesBack: l.GivesBack,
+		hintModel: l.HintModel, person: l.Person, files: l.Files, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills, givesBack: l.GivesBack,
 		servers: l.MCP, askPeer: l.Peer, catalog: catalog.With(l.Config.MCPServers), gate: newGate(l.Ready),
 		observer: l.Observer, watch: &stopwatch.Stopwatch{},
 	}

@@ -53,6 +53,9 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	for range 10 {
 		st.Pending().Options = append(st.Pending().Options, text(512))
 	}
+	for range 8 {
+		st.Pending().Files = append(st.Pending().Files, text(256))
+	}
 	for _, t := range runConditions {
 		st.Conditions = append(st.Conditions, metav1.Condition{
 			Type: t, Status: metav1.ConditionFalse, Reason: strings.Repeat("R", 30), Message: text(1000), LastTransitionTime: *at, ObservedGeneration: 1 << 40,
@@ -147,7 +150,7 @@ func TestFit(t *testing.T) {
 			st.Phase, st.PendingInputs = v1alpha1.PhaseAwaitingApproval, v1alpha1.PendingList(Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step)))
 		},
 		"it waits for a retry": func(st *v1alpha1.MotorRunStatus) {
-			st.Pending().Kind, st.Pending().Options = v1alpha1.InputRetry, nil
+			st.Pending().Kind, st.Pending().Options, st.Pending().Files = v1alpha1.InputRetry, nil, nil
 			fail(st)
 		},
 		"it ends, and what it leaves behind is collected": func(st *v1alpha1.MotorRunStatus) {
@@ -231,7 +234,7 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st := fullStatus()
 	st.Attempts = st.Attempts[8:9]
 	st.Attempts[0].RecoveryContext = ""
-	st.Pending().Options, st.Egress, st.Artifacts, st.Conditions = nil, nil, nil, st.Conditions[:14]
+	st.Pending().Options, st.Pending().Files, st.Egress, st.Artifacts, st.Conditions = nil, nil, nil, nil, st.Conditions[:14]
 	before := st.DeepCopy()
 	if fit.Fit(st); cmp.Diff(before, st) != "" {
 		t.Errorf("a status of %d bytes was changed", jsonSize(before))

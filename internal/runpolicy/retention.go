@@ -68,11 +68,20 @@ func NeededBy(run *v1alpha1.MotorRun, runs []v1alpha1.MotorRun) string {
 		if hasFinished(r) || !r.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if slices.ContainsFunc(r.Spec.Files, func(f v1alpha1.InputFile) bool { return f.ArtifactRef != nil && f.ArtifactRef.RunName == run.Name }) {
+		if usesArtifact(r, run.Name) {
 			return r.Name
 		}
 	}
 	return ""
+}
+
+// usesArtifact reports whether a file of the run, or of an answer to it, is an artifact of the other one.
+func usesArtifact(run *v1alpha1.MotorRun, other string) bool {
+	of := func(ref *v1alpha1.ArtifactRef) bool { return ref != nil && ref.RunName == other }
+	return slices.ContainsFunc(run.Spec.Files, func(f v1alpha1.InputFile) bool { return of(f.ArtifactRef) }) ||
+		slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool {
+			return slices.ContainsFunc(r.Files, func(f v1alpha1.ResponseFile) bool { return of(f.ArtifactRef) })
+		})
 }
 
 // Surplus returns the finished runs beyond the number that is retained: all but the newest. Runs without a model do not count, so that many of them

@@ -142,6 +142,8 @@ func TestNeededBy(t *testing.T) {
 	}
 	other := given("other")
 	other.Spec.Files[1].ArtifactRef.RunName = "elsewhere"
+	answered := queueRun("answered", time.Second)
+	answered.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "a", Files: []v1alpha1.ResponseFile{{Path: "a", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "from", Path: "a"}}}}}
 	going := given("going")
 	going.DeletionTimestamp = new(metav1.NewTime(after(time.Minute)))
 	for name, tt := range map[string]struct {
@@ -150,6 +152,7 @@ func TestNeededBy(t *testing.T) {
 	}{
 		"nobody":                 {[]v1alpha1.MotorRun{from, other}, ""},
 		"a run that goes on":     {[]v1alpha1.MotorRun{from, other, given("b")}, "b"},
+		"one that was answered":  {[]v1alpha1.MotorRun{from, other, answered}, "answered"},
 		"one that has ended":     {[]v1alpha1.MotorRun{from, given("b", over)}, ""},
 		"one that is deleted":    {[]v1alpha1.MotorRun{from, going}, ""},
 		"one that waits as well": {[]v1alpha1.MotorRun{given("b", over), given("c")}, "c"},

@@ -44,6 +44,9 @@ func showQuestion(p *v1alpha1.PendingInput, c *v1alpha1.ToolCall) {
 	for _, o := range args.Options {
 		p.Options = append(p.Options, fit.CutEncoded(o, toolapi.MaxOption))
 	}
+	for _, f := range args.Files {
+		p.Files = append(p.Files, fit.CutEncoded(f, toolapi.MaxAskFile))
+	}
 	p.Title, p.Question, p.Default = fit.Title(args.Question), fit.CutEncoded(args.Question, toolapi.MaxQuestion), fit.CutEncoded(args.Default, toolapi.MaxOption)
 }
 

@@ -186,6 +186,7 @@ type AskUserArgs struct {
 	Question string   `json:"question" jsonschema:"complete in itself: the person sees nothing else"`
 	Options  []string `json:"options,omitempty" jsonschema:"at most 10 answers to choose from"`
 	Default  string   `json:"default,omitempty" jsonschema:"what you would choose: a suggestion, which decides nothing"`
+	Files    []string `json:"files,omitempty" jsonschema:"at most 8 files that you want with the answer, each described in a line: they come into the folder answers"`
 }
 
 // RequestDomainArgs are the arguments of the request_domain tool.

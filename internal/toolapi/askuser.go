@@ -21,6 +21,8 @@ const (
 	MaxQuestion = 4096
 	MaxOptions  = 10
 	MaxOption   = 512
+	MaxAskFiles = 8
+	MaxAskFile  = 256
 	// MaxAskUserBytes is the maximum size of the arguments as the model wrote them. The manager's cache retains
 	// them while the question is open.
 	MaxAskUserBytes = 64 << 10
@@ -38,10 +40,10 @@ func ParseAskUser(arguments string) (AskUserArgs, error) {
 	if err := json.Unmarshal([]byte(arguments), &fields); err != nil {
 		return AskUserArgs{}, fmt.Errorf("the arguments are no JSON object: %w", err)
 	}
-	into := map[string]any{"question": &args.Question, "options": &args.Options, "default": &args.Default}
+	into := map[string]any{"question": &args.Question, "options": &args.Options, "default": &args.Default, "files": &args.Files}
 	for name, value := range fields {
 		if into[name] == nil {
-			return AskUserArgs{}, errors.New(`there are no other arguments than "question", "options" and "default"`)
+			return AskUserArgs{}, errors.New(`there are no other arguments than "question", "options", "default" and "files"`)
 		}
 		if err := json.Unmarshal(value, into[name]); err != nil {
 			return AskUserArgs{}, fmt.Errorf("%q: %w", name, err)
@@ -60,6 +62,14 @@ func (a AskUserArgs) check() error {
 		return fmt.Errorf(`"options" must have at most %d items`, MaxOptions)
 	case utf8.RuneCountInString(a.Default) > MaxOption:
 		return fmt.Errorf(`"default" must have at most %d characters`, MaxOption)
+	}
+	if len(a.Files) > MaxAskFiles {
+		return fmt.Errorf(`"files" must have at most %d items`, MaxAskFiles)
+	}
+	for _, f := range a.Files {
+		if strings.TrimSpace(f) == "" || utf8.RuneCountInString(f) > MaxAskFile {
+			return fmt.Errorf(`each of "files" must have 1 to %d characters`, MaxAskFile)
+		}
 	}
 	for _, o := range a.Options {
 		if o == "" || utf8.RuneCountInString(o) > MaxOption {

@@ -19,6 +19,7 @@ func TestParseAskUser(t *testing.T) {
 	}{
 		"alone":            {` {"question":"Which?"} `, AskUserArgs{Question: "Which?"}},
 		"everything":       {`{"question":"q","options":["a","b"],"default":"a"}`, AskUserArgs{Question: "q", Options: []string{"a", "b"}, Default: "a"}},
+		"files":            {`{"question":"q","files":["the portfolio, as CSV"]}`, AskUserArgs{Question: "q", Files: []string{"the portfolio, as CSV"}}},
 		"null is left out": {`{"question":"q","options":null,"default":null}`, AskUserArgs{Question: "q"}},
 		"ten options":      {`{"question":"q","options":["a","b","c","d","e","f","g","h","i","j"]}`, AskUserArgs{Question: "q", Options: strings.Split("abcdefghij", "")}},
 		"the last of two":  {`{"question":7,"question":"q"}`, AskUserArgs{Question: "q"}},
@@ -47,6 +48,9 @@ func TestParseAskUser(t *testing.T) {
 		"wrong case":        `{"Question":"q"}`,
 		"both cases":        `{"question":"q","QUESTION":"other"}`,
 		"too long":          `{"question":"` + long + `x"}`,
+		"nine files":        `{"question":"q","files":["` + strings.Repeat(`f","`, MaxAskFiles) + `f"]}`,
+		"a blank file":      `{"question":"q","files":[" "]}`,
+		"a long file":       `{"question":"q","files":["` + strings.Repeat("f", MaxAskFile+1) + `"]}`,
 		"eleven options":    `{"question":"q","options":["` + strings.Repeat(`o","`, MaxOptions) + `o"]}`,
 		"an empty option":   `{"question":"q","options":["a",""]}`,
 		"a null option":     `{"question":"q","options":[null]}`,

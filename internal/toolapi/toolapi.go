@@ -11,6 +11,7 @@
 //	POST /v1/calls/{id}/cancel  → CallState     kills a running call; it ends with CodeCancelled
 //	PUT  /v1/files/{path...}    bytes → File    puts one input file into the workspace
 //	PUT  /v1/files/{path...}?offset=N&size=N&sha256=HEX   bytes → File   puts a part of a larger one there; see Part
+//	                                        below AnswersDir at any time, anywhere else before the first call
 //	GET  /v1/files/{path...}    → FileContent   reads one small file of the workspace
 //	POST /v1/probe              ProbeRequest → ProbeResponse
 //	POST /v1/halt               → HaltResponse   ends all that runs in the sandbox, and says which connections are left
@@ -43,6 +44,9 @@ const (
 	HeaderProvenance = "Motor-Provenance"
 	// HeaderExecutable marks an input file, with the value true, as a program.
 	HeaderExecutable = "Motor-Executable"
+
+	// AnswersDir is the folder of the workspace into which the files come that people add to their answers.
+	AnswersDir = "answers"
 
 	PathHello  = "/v1/hello"
 	PathCalls  = "/v1/calls/"

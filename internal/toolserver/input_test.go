@@ -58,6 +58,17 @@ func TestPutFile(t *testing.T) {
 		_, err := c.PutFile(ctx, path, []byte("other"))
 		wantRemote(t, path+" after the first call", err, 409, toolapi.ErrFileConflict)
 	}
+	// What a person adds to an answer comes between two calls, and never beside its folder.
+	for _, content := range []string{"first", "second", "second"} {
+		if _, err := c.PutFile(ctx, "answers/sub/a.csv", []byte(content)); err != nil || s.content("answers/sub/a.csv") != content {
+			t.Errorf("a file of an answer after the first call: %q, %v", s.content("answers/sub/a.csv"), err)
+		}
+	}
+	for _, path := range []string{"answers", "answers2/a", "in/answers/a", "answers/../in/x"} {
+		if _, err := c.PutFile(ctx, path, []byte("other")); err == nil {
+			t.Errorf("%s was put there after the first call", path)
+		}
+	}
 	if s.content("in/data #1?.csv") != "new" || s.content("largest") != "" {
 		t.Error("a refused file was written")
 	}

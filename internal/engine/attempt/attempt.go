@@ -215,6 +215,7 @@ func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 		Config:      loopConfig(env.Run, progress, env.APINow()),
 		Domains:     NewDomainPolicy(env.Run, progress, sandbox.Bounds),
 		Person:      Person{Env: env},
+		Files:       box.AnswerFiles{Env: env, Client: sandbox.Client},
 		Policy:      CallPolicy{Run: env.Run, Entries: env.Entries},
 		Credentials: store,
 		Ready:       sandbox.Ready,
@@ -230,6 +231,7 @@ func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 	if err := a.openSearch(ctx, loop); err != nil {
 		return outcome.Outcome{}, err
 	}
+	loop.Config.Files = append(loop.Config.Files, earlierAnswers(env.Entries)...)
 	loop.Config.Tainted, loop.Config.Skill = tainted, sandbox.Skill.Config(env.Run)
 	loop.Config.Window, loop.Config.TextEnds, loop.Config.UsedTokens = window, endpoint.TextEnds, usedBefore(progress, turns)
 	if loop.Config.WritesSkills {

@@ -3,10 +3,12 @@
 package attempt
 
 import (
+	"slices"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -67,6 +69,22 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		}
 	}
 	return cfg
+}
+
+// earlierAnswers returns the paths of the files of answers that a new workspace was given: those of the attempts before this one.
+func earlierAnswers(entries *journal.Log) []string {
+	all := entries.AllSteps()
+	var paths []string
+	for _, s := range all[:len(all)-len(entries.Steps())] {
+		for _, a := range s.Status.Asks {
+			for _, f := range a.Files {
+				if f.Problem == "" && !slices.Contains(paths, f.Path) {
+					paths = append(paths, f.Path)
+				}
+			}
+		}
+	}
+	return paths
 }
 
 // demands returns what must hold when the model claims success.

@@ -48,7 +48,7 @@ func (p Person) Reply(a turn.Ask) (turn.Ask, bool) {
 	}
 	a = journal.AskOf(&ask)
 	if r := runpolicy.ResponseTo(p.Env.Run, &ask); r != nil {
-		a.Answer = p.Env.Known.Hide(r.Answer)
+		a.Answer, a.HasFiles = p.Env.Known.Hide(r.Answer), len(r.Files) > 0
 	}
 	return a, true
 }

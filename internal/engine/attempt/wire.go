@@ -124,7 +124,10 @@ func (a *Attempt) wireInstall(sandbox *box.Box, way *box.WayOut) func(motorloop.
 
 // readsInputs reports whether the run's input files come from other objects of the namespace, which may be gone by then.
 func readsInputs(run *v1alpha1.MotorRun) bool {
-	return run.Status.Skill != nil || slices.ContainsFunc(run.Spec.Files, func(f v1alpha1.InputFile) bool { return f.Content == nil })
+	return run.Status.Skill != nil || slices.ContainsFunc(run.Spec.Files, func(f v1alpha1.InputFile) bool { return f.Content == nil }) ||
+		slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool {
+			return slices.ContainsFunc(r.Files, func(f v1alpha1.ResponseFile) bool { return f.ConfigMapKeyRef != nil || f.ArtifactRef != nil })
+		})
 }
 
 // leasedJournal accepts no new step without a Lease. The results of a step's calls are true for any writer.

@@ -54,6 +54,11 @@ func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha
 	if err != nil {
 		return err
 	}
+	return p.putEntry(ctx, path, ref, a)
+}
+
+// putEntry is putArtifact for an artifact whose entry was read.
+func (p *inputPutter) putEntry(ctx context.Context, path string, ref *v1alpha1.ArtifactRef, a *v1alpha1.Artifact) error {
 	from := cmp.Or(toolapi.Provenance(a.Provenance), toolapi.ProvenanceWeb)
 	if a.ConfigMapName == "" {
 		return p.putFromBucket(ctx, path, ref, a, from)

@@ -145,7 +145,7 @@ func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
 			began := time.Now()
 			for range 3 {
 				err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 2, ObjectKey: "k"}, toolapi.ProvenanceInternal)
-				err = p.failed(t.Context(), 3, "in", err)
+				err = p.failed(t.Context(), "spec.files[3]", "in", err)
 				if _, failed := errors.AsType[*outcome.Failure](err); failed || errors.Is(err, runenv.ErrMissing) || !errors.Is(err, errBucketStalls) {
 					t.Errorf("%s: %v after %s", name, err, time.Since(began))
 				}
@@ -186,7 +186,7 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 		now := enginetest.Noon
 		p := &inputPutter{env: &runenv.Env{Clock: runenv.Clock{Now: func() time.Time { return now }}, Absence: &runenv.Absence{}}}
 		for _, want := range []string{tt.now, tt.later} {
-			err := p.failed(t.Context(), 3, "in", tt.err)
+			err := p.failed(t.Context(), "spec.files[3]", "in", tt.err)
 			failure, failed := errors.AsType[*outcome.Failure](err)
 			switch want {
 			case "again":
@@ -204,7 +204,7 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 		}
 		stopped, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := p.failed(stopped, 3, "in", tt.err); !errors.Is(err, tt.err) {
+		if err := p.failed(stopped, "spec.files[3]", "in", tt.err); !errors.Is(err, tt.err) {
 			t.Errorf("%s, and the loop is stopped: %v", name, err)
 		}
 	}

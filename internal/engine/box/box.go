@@ -217,7 +217,7 @@ func (s *Box) Fresh() bool {
 }
 
 // Ready prepares the sandbox while the model thinks. It makes sure that the tool server is the one of this run's Pod. It makes sure
-// that the sandbox can reach nothing, that the files of the skill and of the spec are there, that the egress is open, if there is one,
+// that the sandbox can reach nothing, that the files of the skill, of the spec and of earlier answers are there, that the egress is open, if there is one,
 // and that the MCP servers run. It sets the sandbox in the journal, so that the next step records its identity and its key.
 func (s *Box) Ready(ctx context.Context) error {
 	start := s.Env.Now()
@@ -252,6 +252,9 @@ func (s *Box) Ready(ctx context.Context) error {
 			return err
 		}
 		if err := s.putFiles(ctx); err != nil {
+			return err
+		}
+		if err := (AnswerFiles{Env: s.Env, Client: s.Client}).putAll(ctx); err != nil {
 			return err
 		}
 		if err := s.makeRepository(ctx); err != nil {

@@ -36,7 +36,7 @@ func (s *Box) putFiles(ctx context.Context) error {
 	for i := range run.Spec.Files {
 		f := &run.Spec.Files[i]
 		if err := p.putFile(ctx, f); err != nil {
-			return p.failed(ctx, i, f.Path, err)
+			return p.failed(ctx, fmt.Sprintf("spec.files[%d]", i), f.Path, err)
 		}
 	}
 	return nil
@@ -80,29 +80,29 @@ func (p *inputPutter) putError(ctx context.Context, err error) error {
 }
 
 // failed decides about a run whose file could not be put into the workspace.
-func (p *inputPutter) failed(ctx context.Context, i int, path string, err error) error {
+func (p *inputPutter) failed(ctx context.Context, field, path string, err error) error {
 	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
 	// A tool server that was restarted in the middle of a file has lost it, and gets it again from the beginning.
 	cut := isRemote && remote.Code == toolapi.ErrPartMissing
-	missing := cut || apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact)
+	missing := cut || apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact) || errors.Is(err, errOtherContent)
 	switch {
 	case ctx.Err() != nil:
 		return err
 	case missing && p.env.MayComeBack():
 		return fmt.Errorf("read the run's files: %w: %w", runenv.ErrMissing, err)
 	case isRemote:
-		return inputFailure(i, path, remote.Message)
+		return inputFailure(field, path, remote.Message)
 	case missing, errors.Is(err, errInputsTooLarge):
-		return inputFailure(i, path, err.Error())
+		return inputFailure(field, path, err.Error())
 	}
 	return err
 }
 
-func inputFailure(i int, path, reason string) error {
+func inputFailure(field, path, reason string) error {
 	return &outcome.Failure{
 		Category: outcome.InvalidTask,
 		Reason:   outcome.ReasonInputFile,
-		Message:  fmt.Sprintf("spec.files[%d]: %s could not be put into the workspace: %s", i, path, reason),
+		Message:  fmt.Sprintf("%s: %s could not be put into the workspace: %s", field, path, reason),
 	}
 }
 

@@ -92,6 +92,10 @@ func New() *Catalog {
 				notEmpty(p["options"].Items)
 				p["options"].Items.MaxLength = new(toolapi.MaxOption)
 				p["default"].MaxLength = new(toolapi.MaxOption)
+				p["files"].Type, p["files"].Types = "array", nil
+				p["files"].MaxItems = new(toolapi.MaxAskFiles)
+				notEmpty(p["files"].Items)
+				p["files"].Items.MaxLength = new(toolapi.MaxAskFile)
 			}),
 		describe[toolapi.FinishArgs](toolapi.ToolFinish,
 			"Ends the task. Nothing can be done after it.",

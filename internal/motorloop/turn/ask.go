@@ -27,8 +27,23 @@ type Ask struct {
 	Outcome AskOutcome
 	// Decision is the decision in the API's words, "" if the response has none; By is the responder, Reason their comment.
 	Decision, By, Reason string
-	// Answer is the text of the response. It is not recorded: Person returns it again.
-	Answer string
+	// Answer is the text of the response, and HasFiles whether files go with it. They are not recorded: Person returns them again.
+	Answer   string
+	HasFiles bool
+	// Files are those files of an AskQuestion, as they are recorded with its outcome.
+	Files []File
+}
+
+// File is a file that goes with an answer.
+type File struct {
+	// Path is that in the workspace.
+	Path              string
+	Size              int64
+	MediaType, SHA256 string
+	// Web is true if the content may come from the web.
+	Web bool
+	// Problem is why the file could not be had, or not be put into the workspace.
+	Problem string
 }
 
 // AskKind is the kind of question.

@@ -2,7 +2,10 @@
 
 package turn
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 // An execution can be asked about twice: whether it may be made, and then what came of it. Neither ask replaces the other.
 func TestAsksOfATurn(t *testing.T) {
@@ -13,7 +16,7 @@ func TestAsksOfATurn(t *testing.T) {
 		{Kind: AskUnknown, Execution: "c0", Outcome: AskAnswered},
 	} {
 		turn.PutAsk(a)
-		if got, found := turn.Ask(a.Kind, a.Execution); !found || got != a {
+		if got, found := turn.Ask(a.Kind, a.Execution); !found || !reflect.DeepEqual(got, a) {
 			t.Errorf("of %+v there is %+v", a, got)
 		}
 	}

@@ -76,16 +76,22 @@ func shortenTexts(st *v1alpha1.MotorRunStatus) {
 	}
 	if p := st.Pending(); p != nil {
 		short := *p
-		short.Options = nil
-		for _, o := range p.Options {
-			short.Options = append(short.Options, CutEncoded(o, 200))
-		}
+		short.Options, short.Files = cutEach(p.Options, 200), cutEach(p.Files, 128)
 		short.Default = CutEncoded(p.Default, 200)
 		if p.Action != nil {
 			short.Action = new(*p.Action)
 		}
 		st.PendingInputs = v1alpha1.PendingList(&short)
 	}
+}
+
+// cutEach returns the texts, each of them shortened.
+func cutEach(texts []string, size int) []string {
+	var short []string
+	for _, s := range texts {
+		short = append(short, CutEncoded(s, size))
+	}
+	return short
 }
 
 // shortenAll shortens every text to a length that fits in every case except a run with many domains.
@@ -104,9 +110,7 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 	} else if p != nil && p.Kind != v1alpha1.InputRetry {
 		// The instructions for another attempt stand at the end; and then no recovery context uses the space.
 		p.Question = CutEncoded(p.Question, 1024)
-		for i := range p.Options {
-			p.Options[i] = CutEncoded(p.Options[i], 100)
-		}
+		p.Options, p.Files = cutEach(p.Options, 100), cutEach(p.Files, 60)
 		p.Default = CutEncoded(p.Default, 100)
 	}
 	if r := st.Result; r != nil {
@@ -141,9 +145,7 @@ func shortenMore(st *v1alpha1.MotorRunStatus) {
 		}
 	}
 	if p := st.Pending(); p != nil && p.Kind != v1alpha1.InputRetry {
-		for i := range p.Options {
-			p.Options[i] = CutEncoded(p.Options[i], 50)
-		}
+		p.Options, p.Files = cutEach(p.Options, 50), cutEach(p.Files, 30)
 		p.Default = CutEncoded(p.Default, 50)
 	}
 }

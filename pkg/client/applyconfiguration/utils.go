@@ -32,6 +32,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ArtifactListApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ArtifactRef"):
 		return &apiv1alpha1.ArtifactRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AskFile"):
+		return &apiv1alpha1.AskFileApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AttemptStatus"):
 		return &apiv1alpha1.AttemptStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BashApproval"):
@@ -120,6 +122,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RequesterApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Response"):
 		return &apiv1alpha1.ResponseApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResponseFile"):
+		return &apiv1alpha1.ResponseFileApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Retention"):
 		return &apiv1alpha1.RetentionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RevisionAdvice"):

@@ -83,7 +83,7 @@ type MotorRunSpecApplyConfiguration struct {
 	// either for 10 minutes.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 	// responses answer what the run asked in status.pendingInputs. An entry can be added, never changed or removed. The answers
-	// have 256 KiB together in JSON, with reasons and guidance.
+	// have 256 KiB together in JSON, with reasons, guidance and files.
 	Responses []ResponseApplyConfiguration `json:"responses,omitempty"`
 	// cancel ends the run, in any phase, for ever.
 	Cancel *bool `json:"cancel,omitempty"`

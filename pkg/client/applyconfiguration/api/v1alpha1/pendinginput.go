@@ -24,6 +24,8 @@ type PendingInputApplyConfiguration struct {
 	Question *string `json:"question,omitempty"`
 	// options to choose from. Another answer is allowed to a Question, and to no other kind.
 	Options []string `json:"options,omitempty"`
+	// files that the model wants with the answer to a Question, in its words. An answer may bring others, or none.
+	Files []string `json:"files,omitempty"`
 	// domain that is asked for, set for kind DomainRequest.
 	Domain *apiv1alpha1.Domain `json:"domain,omitempty"`
 	// action is the tool call that is to be approved, set for kind Approval.
@@ -88,6 +90,16 @@ func (b *PendingInputApplyConfiguration) WithQuestion(value string) *PendingInpu
 func (b *PendingInputApplyConfiguration) WithOptions(values ...string) *PendingInputApplyConfiguration {
 	for i := range values {
 		b.Options = append(b.Options, values[i])
+	}
+	return b
+}
+
+// WithFiles adds the given value to the Files field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Files field.
+func (b *PendingInputApplyConfiguration) WithFiles(values ...string) *PendingInputApplyConfiguration {
+	for i := range values {
+		b.Files = append(b.Files, values[i])
 	}
 	return b
 }

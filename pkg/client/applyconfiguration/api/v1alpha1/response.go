@@ -17,6 +17,9 @@ type ResponseApplyConfiguration struct {
 	ID *string `json:"id,omitempty"`
 	// answer is given to the model, word for word.
 	Answer *string `json:"answer,omitempty"`
+	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. What they refer to, who
+	// answers must be allowed to get.
+	Files []ResponseFileApplyConfiguration `json:"files,omitempty"`
 	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
 	// the run. The others, and answers, need the verb respond.
 	Decision *apiv1alpha1.Decision `json:"decision,omitempty"`
@@ -51,6 +54,19 @@ func (b *ResponseApplyConfiguration) WithID(value string) *ResponseApplyConfigur
 // If called multiple times, the Answer field is set to the value of the last call.
 func (b *ResponseApplyConfiguration) WithAnswer(value string) *ResponseApplyConfiguration {
 	b.Answer = &value
+	return b
+}
+
+// WithFiles adds the given value to the Files field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Files field.
+func (b *ResponseApplyConfiguration) WithFiles(values ...*ResponseFileApplyConfiguration) *ResponseApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithFiles")
+		}
+		b.Files = append(b.Files, *values[i])
+	}
 	return b
 }
 

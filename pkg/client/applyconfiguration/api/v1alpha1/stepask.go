@@ -45,6 +45,8 @@ type StepAskApplyConfiguration struct {
 	Reason *string `json:"reason,omitempty"`
 	// closeTime is when the response was put to use, or the time was found to be over.
 	CloseTime *v1.Time `json:"closeTime,omitempty"`
+	// files that the response brought, of kind Question. They are recorded before they are put into the workspace.
+	Files []AskFileApplyConfiguration `json:"files,omitempty"`
 }
 
 // StepAskApplyConfiguration constructs a declarative configuration of the StepAsk type for use with
@@ -170,5 +172,18 @@ func (b *StepAskApplyConfiguration) WithReason(value string) *StepAskApplyConfig
 // If called multiple times, the CloseTime field is set to the value of the last call.
 func (b *StepAskApplyConfiguration) WithCloseTime(value v1.Time) *StepAskApplyConfiguration {
 	b.CloseTime = &value
+	return b
+}
+
+// WithFiles adds the given value to the Files field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Files field.
+func (b *StepAskApplyConfiguration) WithFiles(values ...*AskFileApplyConfiguration) *StepAskApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithFiles")
+		}
+		b.Files = append(b.Files, *values[i])
+	}
 	return b
 }
