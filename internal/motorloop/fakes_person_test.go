@@ -19,7 +19,7 @@ type fakePerson struct {
 	over, defaults map[string]bool
 	// brings are the executions whose answers have files.
 	brings map[string]bool
-	now            func() time.Time
+	now    func() time.Time
 }
 
 func (p *fakePerson) instant() time.Time {

@@ -36,15 +36,17 @@ type askView struct {
 	Kind      v1alpha1.InputKind `json:"kind"`
 	Word      string             `json:"word"`
 	// Seen stands for what the person sees: an answer names it, and counts only for that.
-	Seen      string      `json:"seen"`
-	Requester string      `json:"requester,omitempty"`
-	Attempt   int32       `json:"attempt,omitempty"`
-	Step      string      `json:"step,omitempty"`
-	Question  string      `json:"question"`
-	Options   []string    `json:"options,omitempty"`
-	Default   string      `json:"default,omitempty"`
-	Domain    string      `json:"domain,omitempty"`
-	Action    *actionView `json:"action,omitempty"`
+	Seen      string   `json:"seen"`
+	Requester string   `json:"requester,omitempty"`
+	Attempt   int32    `json:"attempt,omitempty"`
+	Step      string   `json:"step,omitempty"`
+	Question  string   `json:"question"`
+	Options   []string `json:"options,omitempty"`
+	Default   string   `json:"default,omitempty"`
+	// Files are those that the model wants with the answer.
+	Files  []string    `json:"files,omitempty"`
+	Domain string      `json:"domain,omitempty"`
+	Action *actionView `json:"action,omitempty"`
 	// Reaches are the domains that the run reaches already, with the names of its Credentials.
 	Reaches     []string     `json:"reaches,omitempty"`
 	Credentials []string     `json:"credentials,omitempty"`
@@ -173,7 +175,7 @@ func viewOf(ctx context.Context, a *reply.Ask, may bool) askView {
 		v.Attempt = *a.Attempt
 	}
 	if a.Kind == v1alpha1.InputQuestion {
-		v.Options, v.Default = texts(a.Options), show.Text(a.Default)
+		v.Options, v.Default, v.Files = texts(a.Options), show.Text(a.Default), texts(a.Files)
 	}
 	if e := a.Run.Status.Egress; e != nil {
 		v.Reaches, v.Credentials = texts(e.Domains), texts(e.Credentials)
@@ -214,7 +216,7 @@ func seen(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 		Domains, Credentials []string
 	}{
 		Ask: v1alpha1.PendingInput{
-			ID: p.ID, Kind: p.Kind, Title: p.Title, Question: p.Question, Options: p.Options, Domain: p.Domain, Action: p.Action, Default: p.Default, Attempt: p.Attempt,
+			ID: p.ID, Kind: p.Kind, Title: p.Title, Question: p.Question, Options: p.Options, Files: p.Files, Domain: p.Domain, Action: p.Action, Default: p.Default, Attempt: p.Attempt,
 			OnTimeout: p.OnTimeout,
 		},
 		Requester: run.Spec.Requester,

@@ -85,11 +85,18 @@ type decided struct {
 	// Answer is words, or Option the number of an option, counted from 1.
 	Answer   string            `json:"answer"`
 	Option   int               `json:"option"`
+	Files    []sentFile        `json:"files"`
 	Decision v1alpha1.Decision `json:"decision"`
 	Digest   string            `json:"digest"`
 	Reason   string            `json:"reason"`
 	Guidance string            `json:"guidance"`
 	Domains  []v1alpha1.Domain `json:"domains"`
+}
+
+// sentFile is a file that a person adds to an answer.
+type sentFile struct {
+	Path    string `json:"path"`
+	Content []byte `json:"content"`
 }
 
 // decide sends the run what a person decided about what they were shown.
@@ -135,7 +142,7 @@ func (d *decided) response(ctx context.Context, a *reply.Ask) (*v1alpha1.Respons
 	switch {
 	case i < 0:
 		return nil, refused("%s does not offer the decision %q.", a.Run.Name, d.Decision)
-	case d.Answer != "" || d.Option != 0:
+	case d.Answer != "" || d.Option != 0 || len(d.Files) > 0:
 		return nil, refused("It is no question: it takes a decision.")
 	case d.Reason != "" && offered[i].Words != asks.Reason, d.Guidance != "" && offered[i].Words != asks.Guidance, len(d.Domains) > 0 && !offered[i].Domains:
 		return nil, refused("The decision %s does not go with these words.", d.Decision)
@@ -155,19 +162,41 @@ func (d *decided) response(ctx context.Context, a *reply.Ask) (*v1alpha1.Respons
 
 // answer is the response to a question.
 func (d *decided) answer(a *reply.Ask) (*v1alpha1.Response, error) {
+	files, err := d.files()
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case d.Decision != "" || d.Reason != "" || d.Guidance != "" || len(d.Domains) > 0:
 		return nil, refused("A question takes an answer, and no decision.")
-	case (d.Option != 0) == (d.Answer != ""):
+	case d.Option != 0 && d.Answer != "", d.Option == 0 && d.Answer == "" && len(files) == 0:
 		return nil, refused("Write an answer, or choose an option.")
 	case d.Option < 0 || d.Option > len(a.Options):
 		return nil, refused("The question has %d options.", len(a.Options))
 	case d.Option > 0:
-		return &v1alpha1.Response{Answer: a.Options[d.Option-1]}, nil
+		return &v1alpha1.Response{Answer: a.Options[d.Option-1], Files: files}, nil
+	case d.Answer == "":
+		return &v1alpha1.Response{Answer: reply.Here(files), Files: files}, nil
 	case strings.TrimSpace(d.Answer) == "":
 		return nil, refused("The answer is empty.")
 	}
-	return &v1alpha1.Response{Answer: d.Answer}, nil
+	return &v1alpha1.Response{Answer: d.Answer, Files: files}, nil
+}
+
+// files are those that go with the answer.
+func (d *decided) files() ([]v1alpha1.ResponseFile, error) {
+	var files []v1alpha1.ResponseFile
+	for _, f := range d.Files {
+		file, err := reply.File(f.Path, f.Content)
+		if err != nil {
+			return nil, refused("%s was not sent: %v.", show.Text(f.Path), err)
+		}
+		files = append(files, file)
+	}
+	if err := asks.CheckFiles(files); err != nil {
+		return nil, refused("Nothing was sent: %v.", err)
+	}
+	return files, nil
 }
 
 func refused(format string, args ...any) error {

@@ -3,6 +3,7 @@
 package page_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -72,6 +73,14 @@ func TestDecisions(t *testing.T) {
 		"an option before the list": {question, `,"option":-1`, nil, "has 2 options"},
 		"both":                      {question, `,"option":1,"answer":"x"`, nil, "or choose an option"},
 		"nothing":                   {question, ``, nil, "or choose an option"},
+		"a file":                    {question, `,"answer":"c","files":[{"path":"a.csv","content":"MTsyCg=="}]`, &v1alpha1.Response{Answer: "c", Files: []v1alpha1.ResponseFile{{Path: "a.csv", Content: new("1;2\n")}}}, ""},
+		"an option with a file":     {question, `,"option":1,"files":[{"path":"raw","content":"AP8="}]`, &v1alpha1.Response{Answer: "a", Files: []v1alpha1.ResponseFile{{Path: "raw", BinaryContent: []byte("\x00\xff")}}}, ""},
+		"a file alone":              {question, `,"files":[{"path":"a.csv","content":""}]`, &v1alpha1.Response{Answer: "Here: a.csv", Files: []v1alpha1.ResponseFile{{Path: "a.csv", Content: new("")}}}, ""},
+		"a file above":              {question, `,"answer":"c","files":[{"path":"../a","content":""}]`, nil, "cannot be its name"},
+		"a file twice":              {question, `,"answer":"c","files":[{"path":"a","content":""},{"path":"a","content":""}]`, nil, "two files have the name"},
+		"a secret":                  {question, `,"answer":"c","files":[{"path":"a","content":"` + base64.StdEncoding.EncodeToString([]byte("AKIA"+"YRWSSQ3BPTB4DX7Z")) + `"}]`, nil, "what looks like a secret"},
+		"a large file":              {question, `,"answer":"c","files":[{"path":"a","content":"` + strings.Repeat("AAAA", 128<<10/3+1) + `"}]`, nil, "put it into a ConfigMap"},
+		"a file with a decision":    {domain, `,"decision":"Deny","files":[{"path":"a","content":""}]`, nil, "takes a decision"},
 		"white space":               {question, `,"answer":" \n"`, nil, "is empty"},
 		"a decision":                {question, `,"decision":"Deny"`, nil, "takes an answer"},
 

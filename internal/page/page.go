@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// maxBody is the most bytes of a request: an answer has 16 KiB, and JSON may take six bytes for one.
-	maxBody = 128 << 10
+	// maxBody is the most bytes of a request: an answer has 16 KiB, and JSON may take six bytes for one; with it go files of 256 KiB, in base64.
+	maxBody = 512 << 10
 	// patience is how long the cluster may take for a request.
 	patience = 30 * time.Second
 )

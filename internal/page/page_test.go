@@ -75,7 +75,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 		"no JSON":             {http.MethodPost, answer, "answer=yes", http.StatusBadRequest},
 		"two values":          {http.MethodPost, answer, "{}{}", http.StatusBadRequest},
 		"an unknown field":    {http.MethodPost, answer, `{"respondedBy":"eve"}`, http.StatusBadRequest},
-		"too long":            {http.MethodPost, answer, `{"answer":"` + strings.Repeat("x", 200<<10) + `"}`, http.StatusRequestEntityTooLarge},
+		"too long":            {http.MethodPost, answer, `{"answer":"` + strings.Repeat("x", 600<<10) + `"}`, http.StatusRequestEntityTooLarge},
 	} {
 		if got, raw := r.asks(tt.method, tt.path, tt.body, nil); got != tt.want {
 			t.Errorf("%s: %d, want %d: %s", name, got, tt.want, raw)

@@ -4,24 +4,30 @@ package ask
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/localfile"
 	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 func (c Command) answer() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "answer RUN [TEXT]", Short: "Answer a question of a run.", Args: verb.Args("the name of the RUN", "TEXT?"),
+		Use: "answer RUN [TEXT]", Short: "Answer a question of a run, also with files.", Args: verb.Args("the name of the RUN", "TEXT?"),
 		Example: `  kubectl motor answer portfolio "skip it"
   kubectl motor answer portfolio --option 2
+  kubectl motor answer portfolio "prices of today" --file portfolio.csv --file ~/strategy.md=notes/strategy.md
   kubectl motor answer portfolio               # shows the question, and reads the answer`,
 	}, v1alpha1.InputQuestion)
 	option := cmd.Flags().Int("option", 0, "number of one of the options of the question, instead of TEXT")
+	paths := cmd.Flags().StringArray("file", nil, "a file to go with the answer: PATH, or PATH=NAME. It is answers/NAME in the workspace of the run. At most 8, of 128 KiB each.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		text := verb.Arg(args, 1)
 		if err := words("TEXT", text); err != nil {
@@ -30,16 +36,44 @@ func (c Command) answer() *cobra.Command {
 		if text != "" && *option != 0 {
 			return verb.Misusedf("give TEXT or --option")
 		}
+		files, err := readFiles(*paths)
+		if err != nil {
+			return err
+		}
 		s, err := c.find(cmd.Context(), args[0], ch)
 		if err != nil {
 			return err
 		}
-		return c.answerWith(cmd.Context(), s, text, *option)
+		return c.answerWith(cmd.Context(), s, text, *option, files)
 	}
 	return cmd
 }
 
-func (c Command) answerWith(ctx context.Context, s *reply.Ask, text string, option int) error {
+// readFiles reads the files of --file.
+func readFiles(args []string) ([]v1alpha1.ResponseFile, error) {
+	var files []v1alpha1.ResponseFile
+	for _, arg := range args[:min(len(args), asks.MaxFiles+1)] {
+		from, to := localfile.Split(arg)
+		content, err := localfile.Read(from, asks.MaxFileBytes)
+		if errors.Is(err, localfile.ErrTooLarge) {
+			err = fmt.Errorf("it has more than %d bytes: put it into a ConfigMap, which files[].configMapKeyRef of a response names", asks.MaxFileBytes)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--file %s: %w", from, err)
+		}
+		file, err := reply.File(to, content)
+		if err != nil {
+			return nil, fmt.Errorf("--file %s: %w", from, err)
+		}
+		files = append(files, file)
+	}
+	if err := asks.CheckFiles(files); err != nil {
+		return nil, verb.Misused(err)
+	}
+	return files, nil
+}
+
+func (c Command) answerWith(ctx context.Context, s *reply.Ask, text string, option int, files []v1alpha1.ResponseFile) error {
 	var err error
 	switch {
 	case option < 0 || option > len(s.Options):
@@ -48,6 +82,8 @@ func (c Command) answerWith(ctx context.Context, s *reply.Ask, text string, opti
 	case option > 0:
 		s.Print(c.Err, time.Now())
 		text = s.Options[option-1]
+	case text == "" && len(files) > 0:
+		text = reply.Here(files)
 	case text == "":
 		s.Print(c.Err, time.Now())
 		if !c.Terminal {
@@ -57,7 +93,11 @@ func (c Command) answerWith(ctx context.Context, s *reply.Ask, text string, opti
 			return err
 		}
 	}
-	return c.send(ctx, s, v1alpha1.Response{Answer: text}, "answered: "+show.Line(text, 6*len(text)))
+	done := "answered: " + show.Line(text, 6*len(text))
+	if len(files) > 0 {
+		done += fmt.Sprintf(", with %s", reply.Names(files))
+	}
+	return c.send(ctx, s, v1alpha1.Response{Answer: text, Files: files}, done)
 }
 
 // readAnswer reads an answer from the terminal: words, or the number of an option.

@@ -103,6 +103,9 @@ func (p *printer) print(e *Event) {
 
 func (p *printer) ask(e *Event) {
 	p.line(e.Time, "?", "%s%s", show.Line(e.Ask.Question, 4*maxSaid), show.Expiry(e.Ask.AskTime.Time, e.Ask.ExpirationTime))
+	for _, f := range e.Ask.Files {
+		fmt.Fprintf(p.out, "%swants the file: %s\n", indent, show.Line(f, maxSaid))
+	}
 	if e.Ask.Kind == v1alpha1.InputQuestion {
 		for i, o := range e.Ask.Options {
 			fmt.Fprintf(p.out, "%s%d  %s\n", indent, i+1, show.Line(o, maxSaid))

@@ -48,6 +48,12 @@ func (s *Ask) Print(w io.Writer, now time.Time) {
 	if s.Kind != v1alpha1.InputQuestion {
 		return
 	}
+	if files := Wanted(s.PendingInput); len(files) > 0 {
+		fmt.Fprintln(w, "  it wants files with the answer (--file):")
+		for _, f := range files {
+			fmt.Fprintf(w, "  - %s\n", f)
+		}
+	}
 	for i, o := range s.Options {
 		fmt.Fprintf(w, "  %d:\n", i+1)
 		show.Block(w, "  | ", o)

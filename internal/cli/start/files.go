@@ -5,14 +5,10 @@ package start
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path"
-	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/localfile"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -32,13 +28,7 @@ func readFiles(args []string) ([]v1alpha1.InputFile, error) {
 	var files []v1alpha1.InputFile
 	all := 0
 	for _, arg := range args {
-		from, to, named := strings.Cut(arg, "=")
-		if !named {
-			to = filepath.ToSlash(filepath.Clean(from))
-			if !filepath.IsLocal(from) {
-				to = path.Base(to)
-			}
-		}
+		from, to := localfile.Split(arg)
 		content, err := readFile(from)
 		if err != nil {
 			return nil, fmt.Errorf("--file %s: %w", from, err)
@@ -54,28 +44,12 @@ func readFiles(args []string) ([]v1alpha1.InputFile, error) {
 var errElsewhere = errors.New("put larger ones into ConfigMaps, which files[].configMapKeyRef of a run in YAML names")
 
 func readFile(name string) (string, error) {
-	// A pipe would be waited for, and no signal ends that.
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return "", errors.New("it is no file")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	content, err := localfile.Read(name, maxFile)
 	switch {
-	case err != nil:
-		return "", err
-	case info.IsDir():
-		return "", errors.New("it is a folder: name its files")
-	}
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(content) > maxFile:
+	case errors.Is(err, localfile.ErrTooLarge):
 		return "", fmt.Errorf("it has more than %d bytes: %w", maxFile, errElsewhere)
+	case err != nil:
+		return "", err
 	case !utf8.Valid(content):
 		return "", fmt.Errorf("it is no text in UTF-8: %w", errElsewhere)
 	}

@@ -89,6 +89,9 @@ func asks(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) {
 	for _, p := range pending.Open(run) {
 		fmt.Fprintf(w, "\nAsks (%s)%s:\n", pending.Word(p.Kind), show.Expiry(now, p.ExpirationTime))
 		show.Block(w, "  | ", p.Question)
+		for _, f := range p.Files {
+			fmt.Fprintf(w, "  wants the file: %s\n", show.Line(f, unlimited))
+		}
 		if p.Kind == v1alpha1.InputQuestion {
 			for i, o := range p.Options {
 				fmt.Fprintf(w, "  %d  %s\n", i+1, show.Line(o, unlimited))

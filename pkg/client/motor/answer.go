@@ -16,9 +16,13 @@ import (
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
-// Respond answers a question of a run. id names the ask: a run may ask something else by now.
-func (c *Client) Respond(ctx context.Context, run, id, answer string) (*Changed, error) {
-	return c.answer(ctx, run, id, v1alpha1.Response{Answer: answer}, v1alpha1.InputQuestion)
+// Respond answers a question of a run. id names the ask: a run may ask something else by now. files come into the folder answers of its workspace;
+// asks.File makes them of content.
+func (c *Client) Respond(ctx context.Context, run, id, answer string, files ...v1alpha1.ResponseFile) (*Changed, error) {
+	if err := asks.CheckFiles(files); err != nil {
+		return nil, err
+	}
+	return c.answer(ctx, run, id, v1alpha1.Response{Answer: answer, Files: files}, v1alpha1.InputQuestion)
 }
 
 // Settle decides about a call of unknown outcome: Retry, Done or Skip. The model is told the reason of Done and Skip.

@@ -35,7 +35,15 @@ func TestAnswers(t *testing.T) {
 		want string // the response as JSON
 		says string
 	}{
-		"a question":             {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "q", "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"a question": {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "q", "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"files": {func(r *rig) error {
+			_, err := r.Respond(r.t.Context(), "a", "q", "yes", v1alpha1.ResponseFile{Path: "a.csv", Content: new("x")})
+			return err
+		}, `{"id":"q","answer":"yes","files":[{"path":"a.csv","content":"x"}]}`, ""},
+		"too many files": {func(r *rig) error {
+			_, err := r.Respond(r.t.Context(), "a", "q", "yes", make([]v1alpha1.ResponseFile, 9)...)
+			return err
+		}, "", "at most 8 files"},
 		"an approval":            {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", digest, false, ""); return err }, `{"id":"p","decision":"ApproveOnce","digest":"` + digest + `"}`, ""},
 		"of the whole run":       {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", digest, true, "ok"); return err }, `{"id":"p","decision":"ApproveRun","reason":"ok","digest":"` + digest + `"}`, ""},
 		"of another call":        {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", "sha256:b", false, ""); return err }, "", "nothing was decided"},

@@ -87,6 +87,7 @@ type AskDetails struct {
 	Question  string             `json:"question,omitempty"`
 	Options   []string           `json:"options,omitempty"`
 	Default   string             `json:"default,omitempty"`
+	Files     []string           `json:"files,omitempty"`
 	Domain    v1alpha1.Domain    `json:"domain,omitempty"`
 	Action    *ActionDetails     `json:"action,omitempty"`
 	ExpiresAt *time.Time         `json:"expiresAt,omitempty"`
@@ -168,7 +169,7 @@ var answers = map[v1alpha1.InputKind]string{
 
 func (c *Client) askDetails(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput) AskDetails {
 	d := AskDetails{
-		ID: ask.ID, Kind: ask.Kind, Question: ask.Question, Options: ask.Options, Default: ask.Default, Domain: ask.Domain,
+		ID: ask.ID, Kind: ask.Kind, Question: ask.Question, Options: ask.Options, Default: ask.Default, Files: ask.Files, Domain: ask.Domain,
 		AnswerWith: answers[ask.Kind], Needs: asks.Verb(ask.Kind),
 	}
 	if !ask.ExpirationTime.IsZero() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 const (
@@ -153,12 +154,32 @@ type taskArguments struct {
 	TimeoutSeconds int               `json:"timeoutSeconds"`
 	AskID          string            `json:"askId"`
 	Answer         string            `json:"answer"`
+	Files          []answerFile      `json:"files"`
 	Decision       v1alpha1.Decision `json:"decision"`
 	Digest         string            `json:"digest"`
 	WholeRun       bool              `json:"wholeRun"`
 	Reason         string            `json:"reason"`
 	Guidance       string            `json:"guidance"`
 	Domains        []v1alpha1.Domain `json:"domains"`
+}
+
+// answerFile is a text file that goes with an answer.
+type answerFile struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+// responseFiles are the files that go with an answer, as a response has them.
+func (a *taskArguments) responseFiles() ([]v1alpha1.ResponseFile, error) {
+	var files []v1alpha1.ResponseFile
+	for _, f := range a.Files {
+		file, err := asks.File(f.Path, []byte(f.Content))
+		if err != nil {
+			return nil, fmt.Errorf("the file %q: %w", f.Path, err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 // decides reports whether only a person may decide what the call does.
@@ -228,12 +249,18 @@ func (t *Toolset) answer(ctx context.Context, a taskArguments) (any, error) {
 		return t.Client.Approve(ctx, a.Run, a.AskID, a.Digest, a.WholeRun, a.Reason)
 	case a.Decision != "" && a.Answer != "":
 		return nil, errors.New("respond takes answer, for a question, or decision, for a call of unknown outcome, and not both")
+	case len(a.Files) > 0 && a.Answer == "":
+		return nil, errors.New("files go with answer alone")
 	case a.Decision != "":
 		return t.Client.Settle(ctx, a.Run, a.AskID, a.Decision, a.Reason)
 	case a.Answer == "":
 		return nil, missing(a.Action, "answer or decision")
 	}
-	return t.Client.Respond(ctx, a.Run, a.AskID, a.Answer)
+	files, err := a.responseFiles()
+	if err != nil {
+		return nil, err
+	}
+	return t.Client.Respond(ctx, a.Run, a.AskID, a.Answer, files...)
 }
 
 // listed is the result of a list.

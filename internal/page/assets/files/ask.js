@@ -38,12 +38,44 @@ function field(label, rows, more) {
   return {area, node: el('div', {class: 'field', hidden: true}, el('label', {for: id}, label), area)};
 }
 
+// The bounds of the API.
+const mostFiles = 8, mostBytes = 128 * 1024;
+
+// attachment is the field for files that go with an answer.
+function attachment() {
+  const id = unique('files'), about = unique('effect');
+  const input = el('input', {type: 'file', id, multiple: true, 'aria-describedby': about});
+  const node = el('div', {class: 'field'}, el('label', {for: id}, 'Files to go with it (optional)'), input,
+    el('p', {id: about, class: 'effect'}, `They come into the folder answers of the run. At most ${mostFiles}, of 128 KiB each.`));
+  return {input, node};
+}
+
+// contentOf is a file in base64.
+function contentOf(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(',') + 1));
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read: ${reader.error.message}`));
+    reader.readAsDataURL(file);
+  });
+}
+
+// sentFiles are the files of an attachment as the server takes them.
+async function sentFiles(list) {
+  if (list.length > mostFiles) throw new Error(`An answer has at most ${mostFiles} files. Nothing was sent.`);
+  const large = list.find((f) => f.size > mostBytes);
+  if (large) throw new Error(`${large.name} has ${large.size} bytes, and a file may have ${mostBytes}. Nothing was sent.`);
+  return Promise.all(list.map(async (f) => ({path: f.name, content: await contentOf(f)})));
+}
+
 // answerForm is the form of an ask. Nothing is chosen in it from the start.
 function answerForm(ask, {say, sent}) {
   const name = unique('decision');
   const question = ask.kind === 'Question';
   const words = field(question ? 'Your answer' : 'Reason (the model reads it)', 3, {maxlength: question ? 16384 : 2048});
   const domains = field('Hosts that it may reach as well, separated by spaces (optional)', 1, {autocomplete: 'off', spellcheck: 'false'});
+  const files = question ? attachment() : null;
+  const chosenFiles = () => [...(files?.input.files ?? [])];
   const send = el('button', {type: 'submit', disabled: true}, 'Send');
   const legend = question ? 'Answer' : 'Decide';
   const choices = question
@@ -58,13 +90,16 @@ function answerForm(ask, {say, sent}) {
     words.node.hidden = question ? value !== '0' : !offer()?.words;
     if (!question) words.node.firstChild.textContent = offer()?.words === 'guidance' ? 'Guidance: what to do differently (optional)' : 'Reason (optional; the model reads it)';
     domains.node.hidden = !offer()?.domains;
-    send.disabled = form.gone || value === '' || question && value === '0' && words.area.value.trim() === '';
+    send.disabled = form.gone || value === '' || question && value === '0' && words.area.value.trim() === '' && chosenFiles().length === 0;
     send.textContent = offer() ? `Send: ${offer().label}` : 'Send';
   };
-  const body = () => {
+  const body = async () => {
     const b = {uid: ask.uid, seen: ask.seen};
     const value = chosen(), text = words.area.value;
-    if (question) return value === '0' ? {...b, answer: text} : {...b, option: Number(value)};
+    if (question) {
+      if (chosenFiles().length) b.files = await sentFiles(chosenFiles());
+      return value !== '0' ? {...b, option: Number(value)} : text.trim() ? {...b, answer: text} : b;
+    }
     b.decision = value;
     if (ask.action) b.digest = ask.action.digest;
     if (text.trim() && offer().words) b[offer().words] = text;
@@ -79,7 +114,7 @@ function answerForm(ask, {say, sent}) {
       form.sending = true;
       send.disabled = true;
       try {
-        const done = await post(`runs/${path(ask.namespace, ask.run, 'asks', ask.id)}`, body());
+        const done = await post(`runs/${path(ask.namespace, ask.run, 'asks', ask.id)}`, await body());
         form.reset();
         form.sending = false;
         answered.add(askKeeper.key(ask));
@@ -91,8 +126,8 @@ function answerForm(ask, {say, sent}) {
         say(problem.message, true);
       }
     },
-  }, el('fieldset', {}, el('legend', {}, legend), choices), words.node, domains.node, send);
-  form.written = () => form.sending || words.area.value !== '' || domains.area.value !== '';
+  }, el('fieldset', {}, el('legend', {}, legend), choices), words.node, files?.node, domains.node, send);
+  form.written = () => form.sending || words.area.value !== '' || domains.area.value !== '' || chosenFiles().length > 0;
   form.end = () => {
     form.gone = true;
     update();
@@ -115,6 +150,7 @@ export function askCard(ask, tools) {
         ask.asked && [' · asked ', when(ask.asked)],
         ask.expires && [' · expires ', when(ask.expires), afterwards[ask.onTimeout] && `, then ${afterwards[ask.onTimeout]}`])),
     ask.action ? action(ask.action) : foreign(ask.question),
+    ask.files?.length > 0 && el('div', {}, el('p', {}, 'The model wants these files:'), el('ul', {}, ask.files.map((f) => el('li', {}, foreign(f))))),
     ask.default && !(ask.options ?? []).includes(ask.default) && el('div', {}, el('p', {}, 'The model would choose:'), foreign(ask.default)),
     ask.reaches?.length > 0 && el('p', {class: 'meta'}, `The run reaches: ${ask.reaches.join(', ')}`),
     ask.credentials?.length > 0 && el('p', {class: 'meta'}, `It has the credentials: ${ask.credentials.join(', ')}`),
