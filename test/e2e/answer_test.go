@@ -5,6 +5,8 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -54,6 +56,29 @@ func TestNobodyCanAnswerBeforeTheQuestion(t *testing.T) {
 	if s := wantCompleted(t, run, soon).Status.Result.Summary; s != "It will be blue." {
 		t.Errorf("summary %q", s)
 	}
+}
+
+// A person gives files while the run waits, as the plugin takes them. The model reads them as any other file.
+func TestAPersonGivesFilesWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "askfile", func(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"bash"} })
+	asked := awaitQuestion(t, run)
+	if files := asked.Status.Pending().Files; len(files) != 1 || files[0] != "the portfolio, as CSV" {
+		t.Errorf("it wants the files %q", files)
+	}
+	path := filepath.Join(t.TempDir(), "portfolio.csv")
+	must(t, os.WriteFile(path, []byte("ACME;44\n"), 0o600))
+	notes := filepath.Join(t.TempDir(), "n")
+	must(t, os.WriteFile(notes, []byte("keep it\n"), 0o600))
+	out := motor(t, "answer", run.Name, "-n", run.Namespace, "--file", path, "--file", notes+"=notes.md")
+	if !strings.Contains(out, "answered: Here: portfolio.csv, notes.md") {
+		t.Errorf("the plugin says %q", out)
+	}
+	done := wantCompleted(t, run, soon)
+	if want := "ACME;44\nkeep it"; done.Status.Result.Summary != want {
+		t.Errorf("the model reads %q, want %q", done.Status.Result.Summary, want)
+	}
+	wantWholeJournal(t, done)
 }
 
 // A model words its question so that a terminal obeys it. A person who reads it by kubectl reads characters, and sees that there was more.
