@@ -61,7 +61,7 @@ func TestNobodyCanAnswerBeforeTheQuestion(t *testing.T) {
 // A person gives files while the run waits, as the plugin takes them. The model reads them as any other file.
 func TestAPersonGivesFilesWithAnAnswer(t *testing.T) {
 	t.Parallel()
-	run := startRun(t, "askfile", func(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"bash"} })
+	run := startRun(t, "askfile")
 	asked := awaitQuestion(t, run)
 	if files := asked.Status.Pending().Files; len(files) != 1 || files[0] != "the portfolio, as CSV" {
 		t.Errorf("it wants the files %q", files)

@@ -95,7 +95,7 @@ func (c Command) answerWith(ctx context.Context, s *reply.Ask, text string, opti
 	}
 	done := "answered: " + show.Line(text, 6*len(text))
 	if len(files) > 0 {
-		done += fmt.Sprintf(", with %s", reply.Names(files))
+		done += ", with " + reply.Names(files)
 	}
 	return c.send(ctx, s, v1alpha1.Response{Answer: text, Files: files}, done)
 }
