@@ -127,7 +127,8 @@ func elementOf(expr ast.Expr) (name string, many bool) {
 		return elementOf(e.X)
 	case *ast.ArrayType:
 		name, _ = elementOf(e.Elt)
-		return name, true
+		// Bytes are one text in base64.
+		return name, name != "byte"
 	case *ast.MapType:
 		name, _ = elementOf(e.Value)
 		return name, true
@@ -142,6 +143,7 @@ func elementOf(expr ast.Expr) (name string, many bool) {
 // words name a kind of value, one and many of it.
 var words = map[string][2]string{
 	"string": {"string", "strings"}, "int32": {"integer", "integers"}, "int64": {"integer", "integers"}, "bool": {"boolean", "booleans"},
+	"byte": {"base64", "base64"},
 	"Time": {"time", "times"}, "MicroTime": {"time", "times"}, "Quantity": {"quantity", "quantities"}, "Condition": {"condition", "conditions"},
 }
 

@@ -20,6 +20,7 @@ func TestFieldsOf(t *testing.T) {
 		{path: "spec.first", depth: 1, kind: "object", text: "`first` part."},
 		{path: "spec.first.inner", depth: 2, kind: "object", text: "`inner` part."},
 		{path: "spec.first.inner.count", depth: 3, kind: "integer, 1 to 5", text: "`count` of it."},
+		{path: "spec.first.inner.raw", depth: 3, kind: "base64, at most 8 characters", text: "`raw` bytes."},
 		{path: "spec.second", depth: 1, kind: "list of objects", text: "`second` part.", items: []string{"Its fields are those of [`spec.first`](#specfirst)."}},
 		{path: "status.part", depth: 1, kind: "object", text: "`part` of it.", items: []string{"Its fields are those of [`spec.first`](#specfirst)."}},
 	} {

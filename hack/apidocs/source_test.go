@@ -61,6 +61,9 @@ type Inner struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	Count int32 ` + "`json:\"count\"`" + `
+	// raw bytes.
+	// +kubebuilder:validation:MaxLength=8
+	Raw []byte ` + "`json:\"raw\"`" + `
 }
 
 // ThingStatus is how it stands.
