@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures the figures of docs/performance.md: the demo with everything built and the cluster up, several times on a machine that
-# does nothing else. Writes dist/figures.json of the last time.
+# does nothing else. Where the time of a run goes is measured by hack/bench.sh.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
@@ -20,11 +20,16 @@ manager_rss() {
 	echo $((largest * 1024))
 }
 
+use_cluster >/dev/null
 for i in 1 2 3; do
 	say "── measurement $i of 3"
 	unset MOTOR_DEMO_START
 	began=$(date +%s%N)
-	hack/demo.sh -figures-json "$OUT/figures.json" -manager-rss "$(manager_rss)" </dev/null | sed -n '/^Figures/,$p'
-	echo "make demo, warm: $((($(date +%s%N) - began) / 1000000)) ms with the plain Pods measured in it"
+	hack/demo.sh </dev/null >/dev/null
+	echo "make demo, warm: $((($(date +%s%N) - began) / 1000000)) ms"
+	read -r steps all model tools waiting < <("$KUBECTL" -n motorcortex-demo get motorrun portfolio -o jsonpath='{.status.steps} {.status.result.stats.durationMilliseconds}
+		{.status.result.stats.modelMilliseconds} {.status.result.stats.toolMilliseconds} {.status.result.stats.waitingMilliseconds}' | tr '\n' ' ')
+	echo "run created → its result, $steps steps: $all ms, of which model $model, tools $tools, waiting for the answer $waiting"
+	echo "memory of the manager that leads: $(($(manager_rss) / 1048576)) MiB"
 	export MOTOR_DEMO_START=$(date +%s)
 done
