@@ -28,7 +28,7 @@ for i in 1 2 3; do
 	hack/demo.sh </dev/null >/dev/null
 	echo "make demo, warm: $((($(date +%s%N) - began) / 1000000)) ms"
 	read -r steps all model tools waiting < <("$KUBECTL" -n motorcortex-demo get motorrun portfolio -o jsonpath='{.status.steps} {.status.result.stats.durationMilliseconds}
-		{.status.result.stats.modelMilliseconds} {.status.result.stats.toolMilliseconds} {.status.result.stats.waitingMilliseconds}' | tr '\n' ' ')
+		{.status.result.stats.modelMilliseconds} {.status.result.stats.toolMilliseconds} {.status.result.stats.waitingMilliseconds}' | tr '\n' ' ') || true # The end of the line is missing.
 	echo "run created → its result, $steps steps: $all ms, of which model $model, tools $tools, waiting for the answer $waiting"
 	echo "memory of the manager that leads: $(($(manager_rss) / 1048576)) MiB"
 	export MOTOR_DEMO_START=$(date +%s)

@@ -23,6 +23,7 @@ var promises = []struct {
 }{
 	{"motorcortex-accounts", true},
 	{"motorcortex-adoptions", true},
+	{"motorcortex-answer-files", false},
 	{"motorcortex-answers", false},
 	{"motorcortex-claims", false},
 	{"motorcortex-claims-of-pods", true},

@@ -51,7 +51,9 @@ type Input struct {
 	Kind    v1alpha1.InputKind `json:"kind"`
 	Options []string           `json:"options,omitempty"`
 	Default string             `json:"default,omitempty"`
-	Domain  string             `json:"domain,omitempty"`
+	// Files are those that the model wants with the answer.
+	Files  []string `json:"files,omitempty"`
+	Domain string   `json:"domain,omitempty"`
 	// Tool, Arguments and Digest are of a call that waits for approval. A decision names the digest.
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
@@ -99,6 +101,9 @@ func askOf(p *v1alpha1.PendingInput) *Result {
 	}
 	for _, o := range p.Options {
 		in.Options = append(in.Options, shown(o, maxOption))
+	}
+	for _, f := range p.Files {
+		in.Files = append(in.Files, shown(f, maxOption))
 	}
 	if a := p.Action; a != nil {
 		in.Tool, in.Arguments, in.Digest = a.Tool, shown(a.Arguments, maxArguments), a.ArgsDigest
