@@ -188,7 +188,7 @@ type fakeFiles struct {
 	journal             *fakeJournal
 	describeFails, fail int
 	described, put      int
-	// recorded are the files that the journal had when they were put.
+	// recorded are the files that the journal had when they were put first.
 	recorded []turn.File
 	files    []turn.File
 }
@@ -201,8 +201,10 @@ func (f *fakeFiles) Describe(context.Context, turn.Ask) ([]turn.File, error) {
 }
 
 func (f *fakeFiles) Put(_ context.Context, a turn.Ask) ([]turn.File, error) {
-	f.recorded = f.journal.load()[0].Asks[0].Files
-	if f.put++; f.put <= f.fail {
+	if f.put++; f.put == 1 {
+		f.recorded = f.journal.load()[0].Asks[0].Files
+	}
+	if f.put <= f.fail {
 		return nil, errFiles
 	}
 	files := slices.Clone(a.Files)
@@ -217,10 +219,10 @@ var errFiles = errors.New("not now")
 func TestFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const id = "a1-s1-c0"
-	w := newWorld(t, config.Config{}, nil, says("", question("Where?")), says("done"))
+	w := newWorld(t, config.Config{}, nil, says("", question("Where?")), says("", call(toolapi.ToolBash, `{"command":"cat answers/a"}`)), says("done"))
 	w.person.brings = map[string]bool{id: true}
 	f := &fakeFiles{journal: w.journal, describeFails: 1, fail: 1, files: []turn.File{
-		{Path: "answers/a", Size: 3, MediaType: "text/csv", SHA256: "0f"}, {Path: "answers/b", SHA256: "1f"}, {Path: "answers/c", Problem: "it is gone"},
+		{Path: "answers/a", Size: 3, MediaType: "text/csv", SHA256: "0f", Web: true}, {Path: "answers/b", SHA256: "1f"}, {Path: "answers/c", Problem: "it is gone"},
 	}}
 	w.loop.Files = f
 	w.mustWait(t, nil, id)
@@ -245,5 +247,8 @@ func TestFilesOfAnAnswer(t *testing.T) {
 		"- answers/b is not there: it has another content\n- answers/c is not there: it is gone"
 	if !res.OK || !strings.HasPrefix(res.Output, "The person replied: xx") || !strings.HasSuffix(res.Output, turn.OutputCutMark+files) || len(res.Output) > toolapi.MaxOutputBytes {
 		t.Errorf("the model reads %d bytes: …%s", len(res.Output), res.Output[max(0, len(res.Output)-300):])
+	}
+	if from := w.journal.load()[1].Results[0].Provenance; from != toolapi.ProvenanceWeb {
+		t.Errorf("after a file of the web a program's output is of %s", from)
 	}
 }

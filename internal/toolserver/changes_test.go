@@ -109,6 +109,22 @@ func TestChanges(t *testing.T) {
 }
 
 // No diff has values that programs received: the file with a value is omitted, and the others are not.
+// What a person adds to an answer was given, as the files of the beginning: only what the run makes of it is a change.
+func TestFilesOfAnswersAreNoChanges(t *testing.T) {
+	s := newSandbox(t)
+	c, ctx := s.client(1), testContext(t)
+	s.bash("echo made > made.txt")
+	for _, name := range []string{"answers/a.csv", "answers/b.csv"} {
+		_, err := c.PutFile(ctx, name, []byte("given\n"))
+		ok(t, err)
+	}
+	s.bash("echo more >> answers/b.csv")
+	diff := string(s.changes().Diff)
+	if strings.Contains(diff, "answers/a.csv") || !strings.Contains(diff, "made.txt") || !strings.Contains(diff, " given\n+more\n") {
+		t.Errorf("the changes are\n%s", diff)
+	}
+}
+
 func TestChangesHaveNoValues(t *testing.T) {
 	s := newSandbox(t)
 	const handle = "mch-abcdefghijklmnopqrstuvwxyz234567"

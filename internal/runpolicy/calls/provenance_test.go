@@ -18,13 +18,20 @@ func TestHasWeb(t *testing.T) {
 		}
 		return s
 	}
+	answered := func(from toolapi.Provenance) v1alpha1.MotorStep {
+		s := step(toolapi.ProvenanceUser)
+		s.Status.Asks = []v1alpha1.StepAsk{{Files: []v1alpha1.AskFile{{Path: "a"}, {Path: "b", Provenance: string(from)}}}}
+		return s
+	}
 	for name, tt := range map[string]struct {
 		steps []v1alpha1.MotorStep
 		want  bool
 	}{
-		"no steps":           {nil, false},
-		"the sandbox's":      {[]v1alpha1.MotorStep{step(toolapi.ProvenanceInternal, toolapi.ProvenanceUser)}, false},
-		"a step with a page": {[]v1alpha1.MotorStep{step(), step(toolapi.ProvenanceInternal, toolapi.ProvenanceWeb)}, true},
+		"no steps":                              {nil, false},
+		"the sandbox's":                         {[]v1alpha1.MotorStep{step(toolapi.ProvenanceInternal, toolapi.ProvenanceUser)}, false},
+		"a person's file":                       {[]v1alpha1.MotorStep{answered(toolapi.ProvenanceInternal)}, false},
+		"a page of another run, with an answer": {[]v1alpha1.MotorStep{answered(toolapi.ProvenanceWeb), step()}, true},
+		"a step with a page":                    {[]v1alpha1.MotorStep{step(), step(toolapi.ProvenanceInternal, toolapi.ProvenanceWeb)}, true},
 	} {
 		if got := HasWeb(tt.steps); got != tt.want {
 			t.Errorf("%s: %t", name, got)
