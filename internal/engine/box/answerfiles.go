@@ -140,8 +140,9 @@ func (f AnswerFiles) putAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := f.putter()
 	for _, a := range asks {
+		// The bound for files from the bucket is that of one answer: what was given once must be given again.
+		p := f.putter()
 		for _, file := range a.Files {
 			if file.Problem != "" {
 				continue
