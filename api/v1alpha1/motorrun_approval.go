@@ -190,8 +190,8 @@ type Response struct {
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional
 	Answer string `json:"answer,omitempty"`
-	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. What they refer to, who
-	// answers must be allowed to get.
+	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. The
+	// person who answers must be allowed to get the objects that they name.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:XValidation:rule="self.all(f, self.exists_one(g, g.path == f.path))",message="each path is there once"

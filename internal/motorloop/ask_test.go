@@ -214,8 +214,8 @@ func (f *fakeFiles) Put(_ context.Context, a turn.Ask) ([]turn.File, error) {
 
 var errFiles = errors.New("not now")
 
-// The files of an answer are recorded before they are put into the workspace, and there before the model reads the answer. What could not be
-// decided is done again by the next loop, and what is recorded stays.
+// The files of an answer are recorded before they are put into the workspace, and there before the model reads the answer. A step that
+// failed is done again by the next loop, and the record stays.
 func TestFilesOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const id = "a1-s1-c0"

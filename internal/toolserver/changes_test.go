@@ -109,7 +109,7 @@ func TestChanges(t *testing.T) {
 }
 
 // No diff has values that programs received: the file with a value is omitted, and the others are not.
-// What a person adds to an answer was given, as the files of the beginning: only what the run makes of it is a change.
+// A file of an answer was given, as those of the beginning: only the run's own changes of it count.
 func TestFilesOfAnswersAreNoChanges(t *testing.T) {
 	s := newSandbox(t)
 	c, ctx := s.client(1), testContext(t)

@@ -58,7 +58,7 @@ func TestPutFile(t *testing.T) {
 		_, err := c.PutFile(ctx, path, []byte("other"))
 		wantRemote(t, path+" after the first call", err, 409, toolapi.ErrFileConflict)
 	}
-	// What a person adds to an answer comes between two calls, and never beside its folder.
+	// A file of an answer comes between two calls, and never beside its folder.
 	for _, content := range []string{"first", "second", "second"} {
 		if _, err := c.PutFile(ctx, "answers/sub/a.csv", []byte(content)); err != nil || s.content("answers/sub/a.csv") != content {
 			t.Errorf("a file of an answer after the first call: %q, %v", s.content("answers/sub/a.csv"), err)

@@ -61,7 +61,7 @@ func TestFilesOfAnswersAreChecked(t *testing.T) {
 			wantAdmitted(t, add(ctx, dryRun(admin), run, "responses", tt.entry), tt.want)
 		})
 	}
-	// What was sent is what the run is given.
+	// A file stays as it was sent.
 	must(t, add(ctx, admin, run, "responses", fileAnswer(good)))
 	wantRefused(t, jsonPatch(ctx, run.DeepCopy(), `[{"op":"replace","path":"/spec/responses/0/files/0/content","value":"y"}]`), "a response cannot be changed")
 }
@@ -77,7 +77,7 @@ func files(n int) string {
 
 func zeros(n int) string { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
 
-// Who answers can give the run nothing that they may not read: else the right to answer would be one to read ConfigMaps.
+// A person who answers can give the run nothing that they may not read: else the right to answer would be one to read ConfigMaps.
 func TestFilesOfAnswersNeedTheRightToReadThem(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)

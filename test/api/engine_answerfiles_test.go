@@ -94,7 +94,7 @@ func TestEngineGivesTheFilesOfAnAnswer(t *testing.T) {
 	}
 }
 
-// What comes from the web taints the run with the answer that brings it, as it does at the beginning of a run.
+// A file from the web taints the run with the answer that brings it, as it does at the beginning of a run.
 func TestEngineTaintsByTheFilesOfAnAnswer(t *testing.T) {
 	r := newEngineRig(t, asksForAFile(says("", bashCall("cp answers/r artifacts.txt; cat answers/r"), call("save_artifact", `{"path":"artifacts.txt"}`)), says("done")), withSaveArtifact)
 	r.kept("x", "x")

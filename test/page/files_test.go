@@ -37,7 +37,7 @@ func TestAPersonGivesFilesOnThePage(t *testing.T) {
 		t.Errorf("it is shown %q", shown)
 	}
 
-	// What cannot be sent is said before anything leaves the window.
+	// A refusal comes before anything leaves the window.
 	do(ctx, t, "a large file", chromedp.SetUploadFiles(input, []string{file("large", strings.Repeat("x", 128<<10+1))}))
 	tabTo(ctx, t, card("portfolio")+" input[type=radio]")
 	do(ctx, t, "choose", chromedp.KeyEvent(" "))

@@ -41,8 +41,8 @@ type AnswerFiles struct {
 	Client *toolclient.Client
 }
 
-// Describe returns the files of the response to an ask as they are recorded. What cannot be had, or holds what looks like a secret, has
-// a problem: the model is told, and can ask again.
+// Describe returns the files of the response to an ask as they are recorded. A file that cannot be had, or that holds a likely secret, has a
+// problem: the model is told, and can ask again.
 func (f AnswerFiles) Describe(ctx context.Context, a turn.Ask) ([]turn.File, error) {
 	given, err := f.given(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f AnswerFiles) putAll(ctx context.Context) error {
 		return err
 	}
 	for _, a := range asks {
-		// The bound for files from the bucket is that of one answer: what was given once must be given again.
+		// The bound for files from the bucket is that of one answer: all files that were given once must be given again.
 		p := f.putter()
 		for _, file := range a.Files {
 			if file.Problem != "" {

@@ -96,7 +96,7 @@ func TestAnAnswerIsGivenSoMuchFromTheBucket(t *testing.T) {
 	}
 }
 
-// What says nothing about a file decides nothing: the loop tries again.
+// An error that says nothing about a file decides nothing: the loop tries again.
 func TestDescribeWaitsForTheAPIServer(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the API server is away")

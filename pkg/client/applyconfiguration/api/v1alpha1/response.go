@@ -17,8 +17,8 @@ type ResponseApplyConfiguration struct {
 	ID *string `json:"id,omitempty"`
 	// answer is given to the model, word for word.
 	Answer *string `json:"answer,omitempty"`
-	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. What they refer to, who
-	// answers must be allowed to get.
+	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. The
+	// person who answers must be allowed to get the objects that they name.
 	Files []ResponseFileApplyConfiguration `json:"files,omitempty"`
 	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
 	// the run. The others, and answers, need the verb respond.
