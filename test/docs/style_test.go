@@ -25,6 +25,21 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// A page that no other one leads to is found by those alone who know its name.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	t.Parallel()
+	index := read(t, "docs/README.md")
+	for _, file := range pages(t) {
+		page, found := strings.CutPrefix(filepath.ToSlash(file), "../../docs/")
+		if !found || page == "README.md" || strings.HasPrefix(page, "adr/") {
+			continue
+		}
+		if !strings.Contains(index, "("+page+")") {
+			t.Errorf("docs/README.md has no link to %s", page)
+		}
+	}
+}
+
 // A diff of a long line shows a paragraph for a word. Decisions in docs/adr stay as they were written.
 func TestMarkdownLines(t *testing.T) {
 	t.Parallel()

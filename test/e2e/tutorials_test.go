@@ -10,22 +10,21 @@ import (
 	"path/filepath"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"motorcortex.dev/motorcortex/test/tutorial"
 )
 
 // The tutorials, command by command, in the order in which a reader takes them.
 func TestTutorials(t *testing.T) {
 	t.Parallel()
-	t.Cleanup(func() {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "tutorial"}}
-		if err := client.IgnoreNotFound(suite.client.Delete(context.WithoutCancel(t.Context()), ns)); err != nil {
-			t.Error(err)
+	remove := func() {
+		// What a suite left that was killed has the name, too.
+		_, said, err := tryKubectl(context.WithoutCancel(t.Context()), "", "delete", "namespace", "tutorial", "--ignore-not-found", "--timeout=3m")
+		if err != nil {
+			t.Errorf("%v: %s", err, said)
 		}
-	})
+	}
+	remove()
+	t.Cleanup(remove)
 	shell := reader(t)
 	for _, name := range []string{"first-run.md", "questions.md", "skills.md"} {
 		commands, err := tutorial.Parse(readFile(t, filepath.Join("..", "..", "docs", "tutorials", name)))

@@ -4,11 +4,13 @@ package tutorial_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/test/modelserver/script"
 	"motorcortex.dev/motorcortex/test/tutorial"
 )
 
@@ -88,6 +90,25 @@ func TestRun(t *testing.T) {
 		}
 		if err := s.Run(t.Context(), c); (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.text, err)
+		}
+	}
+}
+
+// A script with a mistake is found here in a second, and not by a model server that does not start.
+func TestScriptsOfTheTutorials(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", "config", "samples", "tutorials")
+	scripts, err := script.LoadFS(os.DirFS(filepath.Join(dir, "scripts")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kustomization, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range scripts {
+		if !strings.Contains(string(kustomization), "scripts/"+name+".yaml") {
+			t.Errorf("the kustomization leaves out scripts/%s.yaml", name)
 		}
 	}
 }
