@@ -26,7 +26,7 @@ func TestTutorials(t *testing.T) {
 	remove()
 	t.Cleanup(remove)
 	shell := reader(t)
-	for _, name := range []string{"first-run.md", "questions.md", "skills.md"} {
+	for _, name := range []string{"first-run.md", "questions.md", "skills.md", "mcp.md"} {
 		commands, err := tutorial.Parse(readFile(t, filepath.Join("..", "..", "docs", "tutorials", name)))
 		must(t, err)
 		if len(commands) < 5 {
