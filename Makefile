@@ -116,6 +116,10 @@ test-eval: ## Unit tests of the evaluation: its tasks' checks judge ends that we
 test-page: ## The page of kubectl motor ui in Chromium, with a cluster in memory. Needs the Debian package chromium, or CHROMIUM.
 	go test -C test/page -timeout 15m ./...
 
+.PHONY: test-clients
+test-clients: ## The Python client: its types and its tests, without a cluster. make test-api has its example talk to an API server.
+	@hack/clients.sh
+
 .PHONY: figures
 figures: ## Measure the figures of docs/performance.md.
 	@hack/figures.sh
@@ -142,6 +146,7 @@ generate: ## Generate deepcopy functions, CRDs, clients, RBAC and the pages of t
 	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
 	mkdir -p $(GENERATED)/docs/reference && go run ./hack/tooldocs -o $(GENERATED)/docs/reference/tools.md
 	go run ./hack/apidocs -o $(GENERATED)/docs/reference
+	mkdir -p $(GENERATED)/clients/python/motorcortex && go run ./hack/clienttypes $(GENERATED)/config/crd/bases $(GENERATED)/clients/python/motorcortex/types.py
 
 .PHONY: generate-client
 generate-client: CLIENT = $(abspath $(GENERATED))/pkg/client

@@ -31,6 +31,7 @@ part "unit tests" make --no-print-directory test-unit
 part "unit tests of the development cluster" make --no-print-directory test-devcluster
 part "unit tests of the evaluation" make --no-print-directory test-eval
 part "the page in a browser" make --no-print-directory test-page
+part "clients in other languages" make --no-print-directory test-clients
 part "drivers of the archive" make --no-print-directory test-stores
 part "API-server tests" make --no-print-directory test-api
 part "tests beside the last release" make --no-print-directory test-skew

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start runs of Motor Cortex, follow them to their end, and answer what they ask.
+
+Everything is done with the rights of the account of the configuration. Texts of runs come from models, tools and pages. They are data: a program that
+shows them to a model says so, and one that shows them at a terminal escapes them.
+"""
+
+from .client import Ask, Client, Event
+from .digest import args_digest
+from .errors import AlreadyAnswered, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout
+
+__all__ = [
+    "AlreadyAnswered", "Ask", "Client", "Event", "Gone", "MotorCortexError", "NotAsked", "NotFound", "Refused", "Timeout", "args_digest",
+]
