@@ -110,25 +110,31 @@ type Shell struct {
 	// Dir is the folder that they work in, and Env their environment, NAME=VALUE.
 	Dir string
 	Env []string
-	// set are the commands before, of which only the variables count.
+	// set has the variables of the commands before.
 	set string
 }
 
-var assignment = regexp.MustCompile(`^[A-Z_]+=`)
+// assignment is a command that sets a variable and does nothing else.
+var assignment = regexp.MustCompile(`^([A-Z_]+)=(\$\(.*\)|\S+)$`)
 
 // Run carries out a command. The error says what it printed if that is not what the page has.
 func (s *Shell) Run(ctx context.Context, c *Command) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	script := s.set + c.Text
+	script, name := s.set+c.Text, ""
+	if m := assignment.FindStringSubmatch(c.Text); m != nil {
+		name = m[1]
+		script += "\nprintf %s \"$" + name + "\""
+	}
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.Dir, s.Env, 10*time.Second
 	output, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != c.Exit {
 		return fmt.Errorf("line %d: %s\nended with %d, not %d (%w):\n%s", c.Line, c.Text, code, c.Exit, err, output)
 	}
-	if assignment.MatchString(c.Text) {
-		s.set += c.Text + "\n"
+	if name != "" {
+		s.set += name + "='" + strings.ReplaceAll(string(output), "'", `'\''`) + "'\n"
+		output = nil
 	}
 	if !c.Matches(string(output)) {
 		return fmt.Errorf("line %d: %s\nprinted this:\n%s\nand not this:\n%s", c.Line, c.Text, output, strings.Join(c.Output, "\n"))

@@ -77,6 +77,11 @@ func TestRun(t *testing.T) {
 		says string
 	}{
 		{"A=1", 0, "", ""},
+		{"N=$(date +%N)", 0, "", ""},
+		{"echo $N > n", 0, "", ""},
+		{"[ $N = $(cat n) ]", 0, "", ""},
+		{`Q=$(echo "it's")`, 0, "", ""},
+		{"echo $Q", 0, "it's", ""},
 		{"echo $A $B > f", 0, "", ""},
 		{"cat f", 0, "1 2", ""},
 		{"cat f", 0, "1 3", "printed this:\n1 2"},

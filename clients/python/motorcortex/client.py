@@ -128,17 +128,21 @@ class Client:
     def act(
         self, task: str, source: str, language: Literal["javascript", "python"] = "javascript", *, domains: Sequence[str] = (), timeout: float = 120,
     ) -> dict[str, Any]:
-        """Runs a program in a sandbox without a model, waits for its end, and returns status.result.
+        """Runs a program in a sandbox without a model, waits for its end, and returns what it came to: ok, value, console and error.
 
         task says for people what it is for. timeout is in seconds; when it is over, Timeout is raised, and the run goes on.
         """
         if not task.strip():
             raise ValueError("the task is empty")
-        spec: dict[str, Any] = {"mode": "Oneshot", "task": task, "code": {"language": language, "source": source}}
+        spec: dict[str, Any] = {"mode": "Oneshot", "code": {"language": language, "source": source, "purpose": task}}
         if domains:
             spec["domains"] = list(domains)
         ended = self.wait(self._create(spec)["metadata"]["name"], timeout=timeout)
-        return cast(dict[str, Any], ended.get("status", {}).get("result", {}))
+        status = ended.get("status", {})
+        value = status.get("result", {}).get("value", "")
+        if not value:
+            return {"ok": False, "error": {"code": status.get("reason", ""), "message": status.get("message", "")}}
+        return cast(dict[str, Any], json.loads(value))
 
     def _create(self, spec: Mapping[str, Any], name: str = "") -> MotorRun:
         metadata = {"name": name} if name else {"generateName": "run-"}

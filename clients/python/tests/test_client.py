@@ -157,6 +157,15 @@ class Runs(Rig):
         with self.assertRaisesRegex(MotorCortexError, "may have been created"):
             self.client.run("x")
 
+    def test_a_program_is_run(self) -> None:
+        self.api.create_namespaced_custom_object.side_effect = lambda *args, **_: args[4] | {"metadata": {"name": "a"}}
+        self.has(a_run(completionTime="t", result={"value": '{"ok":true,"value":42}'}))
+        self.assertEqual(self.client.act("add", "return 42"), {"ok": True, "value": 42})
+        spec = self.api.create_namespaced_custom_object.call_args.args[4]["spec"]
+        self.assertEqual(spec, {"mode": "Oneshot", "code": {"language": "javascript", "source": "return 42", "purpose": "add"}})
+        self.has(a_run(completionTime="t", reason="Timeout", message="It took too long."))
+        self.assertEqual(self.client.act("add", "x"), {"ok": False, "error": {"code": "Timeout", "message": "It took too long."}})
+
     def test_pages(self) -> None:
         first, second = a_run(QUESTION | {"expirationTime": "2026-02"}), a_run(APPROVAL | {"expirationTime": "2026-01"})
         self.api.list_namespaced_custom_object.side_effect = [
