@@ -100,17 +100,17 @@ func inbox(ctx context.Context, q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Beyond the bound, those are left out that have the most time.
+	// Beyond the bound, those of a namespace are left out that have the most time.
 	slices.SortStableFunc(list, func(a, b v1alpha1.MotorRun) int { return compareDeadlines(deadline(&a), deadline(&b)) })
 	found := []askView{}
 	mine, more := rights.Of(q.Client), 0
-	for i := range list {
-		open := pending.Open(&list[i])
+	for _, run := range fair(list) {
+		open := pending.Open(run)
 		if len(found) >= maxAsks {
 			more += len(open)
 			continue
 		}
-		views, err := asksOf(ctx, q, mine, &list[i])
+		views, err := asksOf(ctx, q, mine, run)
 		if err != nil {
 			return nil, err
 		}
@@ -120,6 +120,22 @@ func inbox(ctx context.Context, q *query) (any, error) {
 		return cmp.Or(compareDeadlines(a.Expires, b.Expires), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
 	})
 	return map[string]any{"items": found, "more": more, "now": q.now}, nil
+}
+
+// fair returns the runs in turns: the first run of each namespace, then the second of each. Within a turn they keep their order. Without it, a namespace
+// with very many asks that end soon would keep those of all others out of the inbox.
+func fair(runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+	var turns [][]*v1alpha1.MotorRun
+	had := map[string]int{}
+	for i := range runs {
+		turn := had[runs[i].Namespace]
+		if turn == len(turns) {
+			turns = append(turns, nil)
+		}
+		turns[turn] = append(turns[turn], &runs[i])
+		had[runs[i].Namespace]++
+	}
+	return slices.Concat(turns...)
 }
 
 // deadline is the first of a run's asks, nil if they have none.

@@ -154,3 +154,35 @@ func TestTheAsksWithTheLeastTimeAreShown(t *testing.T) {
 		t.Errorf("%d asks, %+v first", len(answer.Items), answer.Items[0])
 	}
 }
+
+// A namespace with very many asks does not keep those of another one out, also when all of its own end sooner.
+func TestEachNamespaceHasItsTurnInTheInbox(t *testing.T) {
+	t.Parallel()
+	var objects []client.Object
+	ask := func(namespace string, i int, left time.Duration) {
+		run := fakecluster.Run(namespace, fmt.Sprintf("run-%03d", i), v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion})
+		run.Status.PendingInputs[0].ExpirationTime = metav1.NewTime(run.CreationTimestamp.Add(left))
+		objects = append(objects, run)
+	}
+	for i := range 210 {
+		ask("full", i, time.Duration(i+1)*time.Minute)
+	}
+	for i := range 2 {
+		ask("quiet", i, time.Duration(i+1)*1000*time.Minute)
+	}
+	r := newRig(t, fakecluster.New(t, objects...))
+	var answer struct {
+		Items []struct{ Namespace, Run string }
+		More  int
+	}
+	r.asks(http.MethodGet, "/api/inbox", "", &answer)
+	if len(answer.Items) != 200 || answer.More != 12 {
+		t.Fatalf("%d asks, %d more", len(answer.Items), answer.More)
+	}
+	// Those that are shown are in the order of their deadlines, whichever namespace they are of.
+	for i, want := range map[int]string{0: "full/run-000", 197: "full/run-197", 198: "quiet/run-000", 199: "quiet/run-001"} {
+		if got := answer.Items[i].Namespace + "/" + answer.Items[i].Run; got != want {
+			t.Errorf("ask %d is of %s, want %s", i, got, want)
+		}
+	}
+}
