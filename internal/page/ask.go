@@ -17,10 +17,10 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 

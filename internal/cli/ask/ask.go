@@ -19,10 +19,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/complete"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/reply"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // maxTitle is the most bytes of an ask in a line.

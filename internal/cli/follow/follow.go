@@ -17,8 +17,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 const (

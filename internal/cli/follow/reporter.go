@@ -11,7 +11,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // Reporter tells each thing once, however often it is shown the same objects.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // Show prints what is asked, a call whole. It returns an error if the call cannot be shown, or is not the one that a decision would be about: then there

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // right is a verb on the runs of a namespace.

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // Kind is what a span is about.

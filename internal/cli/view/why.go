@@ -16,8 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/follow"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // lastSteps is how many steps are printed.

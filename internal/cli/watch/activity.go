@@ -9,8 +9,8 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // maxBrief is the most bytes of the arguments of a call that runs.

@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"motorcortex.dev/motorcortex/internal/cli/follow"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/show"
+	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 

@@ -20,8 +20,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/follow"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/output"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 // Command has the dependencies of the verb.

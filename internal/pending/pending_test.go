@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/pending"
+	"motorcortex.dev/motorcortex/internal/pending"
 )
 
 func waits(inputs ...v1alpha1.PendingInput) *v1alpha1.MotorRun {
