@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/test/bench/figures"
 )
 
 // errMissed is returned if the figures were measured and one of them is not as it must be.
@@ -75,11 +76,11 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options, out io.Writer) error {
-	var before *Report
+	var before *figures.Report
 	if o.compareTo != "" {
 		// It is read first: it may be the file that is written, and a wrong name must not cost a measurement.
 		var err error
-		if before, err = readReport(o.compareTo); err != nil {
+		if before, err = figures.Read(o.compareTo); err != nil {
 			return err
 		}
 	}
@@ -93,17 +94,17 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Machine: o.machine, Rounds: o.rounds, Figures: figuresOf(all),
+	report := figures.Report{Date: time.Now().UTC().Format(time.DateOnly), Machine: o.machine, Rounds: o.rounds, Figures: figuresOf(all),
 		Path: pathOf(all, func(t taken) map[Moment]time.Duration { return t.path }), Warm: pathOf(all, func(t taken) map[Moment]time.Duration { return t.warm.path })}
-	fmt.Fprint(out, report.table())
+	fmt.Fprint(out, report.Table())
 	if o.jsonFile != "" {
-		if err := report.write(o.jsonFile); err != nil {
+		if err := report.Write(o.jsonFile); err != nil {
 			return err
 		}
 	}
-	missed := report.missed()
+	missed := report.Missed()
 	if before != nil {
-		missed = append(missed, report.worseThan(before)...)
+		missed = append(missed, report.WorseThan(before)...)
 	}
 	for _, m := range missed {
 		fmt.Fprintln(out, m)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/test/bench/figures"
 )
 
 // patience is the most that one round may take.
@@ -98,7 +99,7 @@ func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken
 			return nil, fmt.Errorf("round %d: %w", i, err)
 		}
 		fmt.Fprintf(out, "round %2d: Pod %4d ms, first result %4d ms, warm %4d ms, burst %4d ms, Oneshot %4d ms, answer %3d ms, step %5.1f ms, create %4.1f ms\n", i,
-			t.pod.Milliseconds(), t.path[FirstResult].Milliseconds(), t.warm.path[FirstResult].Milliseconds(), quantile(t.warm.burst, 0.95).Milliseconds(), t.oneshot.Milliseconds(), t.answered.Milliseconds(), ms(t.step), ms(t.create))
+			t.pod.Milliseconds(), t.path[FirstResult].Milliseconds(), t.warm.path[FirstResult].Milliseconds(), figures.Quantile(t.warm.burst, 0.95).Milliseconds(), t.oneshot.Milliseconds(), t.answered.Milliseconds(), ms(t.step), ms(t.create))
 		if i > 0 {
 			all = append(all, t)
 		}
@@ -106,7 +107,7 @@ func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken
 	return all, nil
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func ms(d time.Duration) float64 { return figures.Milliseconds(d) }
 
 // round measures each thing once, one after the other.
 func (b *bench) round(ctx context.Context, number int) (t taken, err error) {
@@ -155,7 +156,7 @@ func (b *bench) creates(ctx context.Context, name string) (time.Duration, error)
 			return 0, fmt.Errorf("delete a ConfigMap: %w", err)
 		}
 	}
-	return quantile(all, 0.5), nil
+	return figures.Quantile(all, 0.5), nil
 }
 
 // podReady returns the time from the creation of a Pod until it is ready.
