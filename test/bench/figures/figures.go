@@ -4,11 +4,10 @@
 package figures
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,17 +18,25 @@ const noise = 1.25
 // Figure is one thing that was measured, over all rounds.
 type Figure struct {
 	Name string `json:"name"`
-	// P50 and P95 are in milliseconds.
-	P50 float64 `json:"p50Milliseconds"`
-	P95 float64 `json:"p95Milliseconds"`
-	// Ratio is the median over the rounds of this time divided by the one that it is compared with in the same round, 0 if with none.
+	// Unit is the one of P50, P95 and Bound.
+	Unit string  `json:"unit"`
+	P50  float64 `json:"p50"`
+	// P95 is the value that one measurement of twenty is worse than.
+	P95 float64 `json:"p95"`
+	// Of is how many measurements these two are of.
+	Of int `json:"measurements"`
+	// Ratio is the median over the rounds of this value divided by the one that it is compared with in the same round, 0 if with none.
 	Ratio float64 `json:"ratio,omitempty"`
-	// Over names what Ratio divides by.
+	// Over names the divisor of Ratio.
 	Over string `json:"over,omitempty"`
-	// Bound is the most that P50 may be in milliseconds, 0 for no bound.
-	Bound float64 `json:"boundMilliseconds,omitempty"`
-	// Why is what the bound is.
+	// Bound is the most that P50 may be, or the least if Least is set; 0 for no bound.
+	Bound float64 `json:"bound,omitempty"`
+	Least bool    `json:"least,omitempty"`
+	// Why says where the bound comes from.
 	Why string `json:"why,omitempty"`
+
+	// all has the value of each round.
+	all []float64
 }
 
 // Mark is a moment of a run, and when it comes.
@@ -42,10 +49,9 @@ type Mark struct {
 type Report struct {
 	Date    string   `json:"date"`
 	Machine string   `json:"machine,omitempty"`
-	Rounds  int      `json:"rounds"`
 	Figures []Figure `json:"figures"`
 	// Path has the moments of a run that makes one call.
-	Path []Mark `json:"path"`
+	Path []Mark `json:"path,omitempty"`
 	// Warm has those of a run that takes its sandbox from a pool.
 	Warm []Mark `json:"warmPath,omitempty"`
 }
@@ -61,47 +67,103 @@ func Quantile[T ~int64 | ~float64](all []T, of float64) T {
 
 // Of sums up the times of all rounds.
 func Of(name string, all []time.Duration) Figure {
-	return Figure{Name: name, P50: tenth(Milliseconds(Quantile(all, 0.5))), P95: tenth(Milliseconds(Quantile(all, 0.95)))}
+	list := make([]float64, 0, len(all))
+	for _, d := range all {
+		list = append(list, Milliseconds(d))
+	}
+	return Amount(name, "ms", list)
+}
+
+// Amount sums up the values of all rounds, of which less is better.
+func Amount(name, unit string, all []float64) Figure {
+	return Figure{Name: name, Unit: unit, P50: rounded(Quantile(all, 0.5)), P95: rounded(Quantile(all, 0.95)), Of: len(all), all: all}
+}
+
+// Rate sums up the values of all rounds, of which more is better.
+func Rate(name, unit string, all []float64) Figure {
+	return Figure{Name: name, Unit: unit, P50: rounded(Quantile(all, 0.5)), P95: rounded(Quantile(all, 0.05)), Of: len(all), Least: true, all: all}
 }
 
 // Milliseconds returns a time in milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func tenth(x float64) float64 { return math.Round(10*x) / 10 }
+// rounded has at least three digits of a value that are not 0: a new connection takes a tenth of a millisecond.
+func rounded(x float64) float64 {
+	scale := math.Pow10(decimals(x))
+	return math.Round(scale*x) / scale
+}
 
-// Against gives a figure its ratio to another one of the same rounds. A round that has no time of the other one has no ratio.
-func (f Figure) Against(name string, all, others []time.Duration) Figure {
+func decimals(x float64) int {
+	switch x = math.Abs(x); {
+	case x < 1:
+		return 3
+	case x < 10:
+		return 2
+	}
+	return 1
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'f', decimals(x), 64) }
+
+// Against gives a figure its ratio to another one of the same rounds. A round that has no value of the other one has no ratio.
+func (f Figure) Against(name string, other Figure) Figure {
 	var ratios []float64
-	for i, t := range all {
-		if others[i] > 0 {
-			ratios = append(ratios, float64(t)/float64(others[i]))
+	for i := range min(len(f.all), len(other.all)) {
+		if other.all[i] > 0 {
+			ratios = append(ratios, f.all[i]/other.all[i])
 		}
 	}
 	f.Ratio, f.Over = math.Round(100*Quantile(ratios, 0.5))/100, name
 	return f
 }
 
-// Within gives a figure its bound.
+// Within gives a figure its bound: the most that the median may be, or the least of a Rate.
 func (f Figure) Within(bound float64, why string) Figure {
-	f.Bound, f.Why = tenth(bound), why
+	f.Bound, f.Why = rounded(bound), why
 	return f
+}
+
+// misses reports whether a figure is beyond its bound.
+func (f Figure) misses() bool {
+	if f.Least {
+		return f.P50 < f.Bound
+	}
+	return f.Bound > 0 && f.P50 > f.Bound
+}
+
+// must says how a figure is bound, "" for not at all.
+func (f Figure) must() string {
+	switch {
+	case f.Bound == 0:
+		return ""
+	case f.Least:
+		return fmt.Sprintf("at least %s %s (%s)", number(f.Bound), f.Unit, f.Why)
+	}
+	return fmt.Sprintf("at most %s %s (%s)", number(f.Bound), f.Unit, f.Why)
+}
+
+// worse reports whether the ratio of a figure is worse than that of an earlier one, beyond noise.
+func (f Figure) worse(before Figure) bool {
+	if f.Least {
+		return f.Ratio*noise < before.Ratio
+	}
+	return before.Ratio > 0 && f.Ratio > noise*before.Ratio
 }
 
 // Table returns the report for people.
 func (r *Report) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-42s %9s %9s %7s  %s\n", "figure", "p50 ms", "p95 ms", "ratio", "must be at most")
+	fmt.Fprintf(&b, "\n%-58s %9s %9s %-6s %7s  %s\n", "figure", "p50", "p95", "unit", "ratio", "must be")
 	for _, f := range r.Figures {
-		ratio, bound := "", ""
+		ratio := ""
 		if f.Ratio > 0 {
 			ratio = fmt.Sprintf("%.2f", f.Ratio)
 		}
-		if f.Bound > 0 {
-			bound = fmt.Sprintf("%.1f ms: %s", f.Bound, f.Why)
-		}
-		fmt.Fprintf(&b, "%-42s %9.1f %9.1f %7s  %s\n", f.Name, f.P50, f.P95, ratio, bound)
+		fmt.Fprintf(&b, "%-58s %9s %9s %-6s %7s  %s\n", f.Name, number(f.P50), number(f.P95), f.Unit, ratio, f.must())
 	}
-	b.WriteString("\na run, from its creation on, p50 ms\n")
+	if len(r.Path) > 0 {
+		b.WriteString("\na run, from its creation on, p50 ms\n")
+	}
 	for _, m := range r.Path {
 		fmt.Fprintf(&b, "%9.1f  %s\n", m.P50, m.Moment)
 	}
@@ -117,8 +179,8 @@ func (r *Report) Table() string {
 // Missed returns a line for each figure that is beyond its bound.
 func (r *Report) Missed() (lines []string) {
 	for _, f := range r.Figures {
-		if f.Bound > 0 && f.P50 > f.Bound {
-			lines = append(lines, fmt.Sprintf("%s: %.1f ms, and it must be at most %.1f ms (%s)", f.Name, f.P50, f.Bound, f.Why))
+		if f.misses() {
+			lines = append(lines, fmt.Sprintf("%s: %s %s, and it must be %s", f.Name, number(f.P50), f.Unit, f.must()))
 		}
 	}
 	return lines
@@ -129,31 +191,9 @@ func (r *Report) Missed() (lines []string) {
 func (r *Report) WorseThan(before *Report) (lines []string) {
 	for _, f := range r.Figures {
 		i := slices.IndexFunc(before.Figures, func(b Figure) bool { return b.Name == f.Name && b.Over == f.Over })
-		if i >= 0 && before.Figures[i].Ratio > 0 && f.Ratio > noise*before.Figures[i].Ratio {
+		if i >= 0 && f.worse(before.Figures[i]) {
 			lines = append(lines, fmt.Sprintf("%s: %.2f times %s, and it was %.2f times on %s", f.Name, f.Ratio, f.Over, before.Figures[i].Ratio, before.Date))
 		}
 	}
 	return lines
-}
-
-// Write writes the report to a file as JSON.
-func (r *Report) Write(file string) error {
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(content, '\n'), 0o644) //nolint:gosec // The figures are for everybody.
-}
-
-// Read reads a report that Write wrote.
-func Read(file string) (*Report, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	var r Report
-	if err := json.Unmarshal(content, &r); err != nil {
-		return nil, fmt.Errorf("%s has no figures: %w", file, err)
-	}
-	return &r, nil
 }

@@ -13,31 +13,29 @@ import (
 
 // figuresOf sums up the rounds.
 func figuresOf(all []taken) []figures.Figure {
-	pods := durations(all, func(t taken) time.Duration { return t.pod })
-	creates := durations(all, func(t taken) time.Duration { return t.create })
-	over := func(name, other string, others []time.Duration, of func(taken) time.Duration) figures.Figure {
-		list := durations(all, of)
-		return figures.Of(name, list).Against(other, list, others)
+	figure := func(name string, of func(taken) time.Duration) figures.Figure {
+		return figures.Of(name, durations(all, of))
 	}
+	pod := figure("plain Pod, created → ready", func(t taken) time.Duration { return t.pod })
+	create := figure("create of an object of 4 KiB", func(t taken) time.Duration { return t.create })
 	list := []figures.Figure{
-		figures.Of("plain Pod, created → ready", pods),
-		over("Pod with an empty folder, created → ready", "plain Pod", pods, func(t taken) time.Duration { return t.volume }),
-		figures.Of("create of an object of 4 KiB", creates),
-		over("run created → first tool result", "plain Pod", pods, func(t taken) time.Duration { return t.path[FirstResult] }).
-			Within(ms(figures.Quantile(pods, 0.5))+250, "the plain Pod's time and 250 ms"),
-		over("Oneshot run created → result", "plain Pod", pods, func(t taken) time.Duration { return t.oneshot }),
-		over("answer accepted → next step recorded", "create", creates, func(t taken) time.Duration { return t.answered }).Within(30, "30 ms"),
-		over("step, outside of model and tools", "create", creates, func(t taken) time.Duration { return t.step }).
-			Within(3*ms(figures.Quantile(creates, 0.5)), "three creates"),
+		pod,
+		figure("Pod with an empty folder, created → ready", func(t taken) time.Duration { return t.volume }).Against("plain Pod", pod),
+		create,
+		figure("run created → first tool result", func(t taken) time.Duration { return t.path[FirstResult] }).Against("plain Pod", pod).
+			Within(pod.P50+250, "the plain Pod's time and 250 ms"),
+		figure("Oneshot run created → result", func(t taken) time.Duration { return t.oneshot }).Against("plain Pod", pod),
+		figure("answer accepted → next step recorded", func(t taken) time.Duration { return t.answered }).Against("create", create).Within(30, "30 ms"),
+		figure("step, outside of model and tools", func(t taken) time.Duration { return t.step }).Against("create", create).Within(3*create.P50, "three creates"),
 	}
 	if len(all) == 0 || len(all[0].warm.path) == 0 {
 		return list
 	}
 	return append(list,
-		over("pool: run created → first tool result", "plain Pod", pods, func(t taken) time.Duration { return t.warm.path[FirstResult] }).Within(40, "40 ms"),
-		over("pool: Oneshot run created → result", "plain Pod", pods, func(t taken) time.Duration { return t.warm.oneshot }).Within(60, "60 ms"),
-		over(fmt.Sprintf("pool: %d at once, p95 of a round", len(all[0].warm.burst)), "plain Pod", pods,
-			func(t taken) time.Duration { return figures.Quantile(t.warm.burst, 0.95) }).Within(250, "250 ms"),
+		figure("pool: run created → first tool result", func(t taken) time.Duration { return t.warm.path[FirstResult] }).Against("plain Pod", pod).Within(40, "40 ms"),
+		figure("pool: Oneshot run created → result", func(t taken) time.Duration { return t.warm.oneshot }).Against("plain Pod", pod).Within(60, "60 ms"),
+		figure(fmt.Sprintf("pool: %d at once, p95 of a round", len(all[0].warm.burst)), func(t taken) time.Duration { return figures.Quantile(t.warm.burst, 0.95) }).
+			Against("plain Pod", pod).Within(250, "250 ms"),
 	)
 }
 

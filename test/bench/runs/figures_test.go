@@ -36,7 +36,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("the path is %v", r.Path)
 	}
 	table := r.Table()
-	for _, want := range []string{"run created → first tool result", "3.00", "450.0 ms: the plain Pod's time and 250 ms", "10.0  sandbox Pod created"} {
+	for _, want := range []string{"run created → first tool result", "3.00", "at most 450.0 ms (the plain Pod's time and 250 ms)", "10.0  sandbox Pod created"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table has no %q:\n%s", want, table)
 		}

@@ -30,14 +30,10 @@ import (
 	"motorcortex.dev/motorcortex/test/bench/figures"
 )
 
-// errMissed is returned if the figures were measured and one of them is not as it must be.
-var errMissed = errors.New("a figure misses its bound")
-
 type options struct {
-	namespace, image    string
-	rounds, burst       int
-	jsonFile, compareTo string
-	machine             string
+	namespace, image string
+	rounds, burst    int
+	results          figures.Results
 }
 
 func main() {
@@ -63,9 +59,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.image, "image", "", "image of the plain Pods: the sandbox's")
 	flags.IntVar(&o.rounds, "rounds", 15, "how often everything is measured")
 	flags.IntVar(&o.burst, "burst", 20, "how many runs take their sandboxes from a pool at once; with 0 no pool is measured")
-	flags.StringVar(&o.jsonFile, "json", "", "file to write the figures to as well")
-	flags.StringVar(&o.compareTo, "compare", "", "file with earlier figures; ratios that are worse beyond noise are an error")
-	flags.StringVar(&o.machine, "machine", "", "text about the machine, for the file")
+	o.results.Flags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -76,13 +70,8 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options, out io.Writer) error {
-	var before *figures.Report
-	if o.compareTo != "" {
-		// It is read first: it may be the file that is written, and a wrong name must not cost a measurement.
-		var err error
-		if before, err = figures.Read(o.compareTo); err != nil {
-			return err
-		}
+	if err := o.results.Open(); err != nil {
+		return err
 	}
 	b, err := connect(o)
 	if err != nil {
@@ -94,25 +83,11 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := figures.Report{Date: time.Now().UTC().Format(time.DateOnly), Machine: o.machine, Rounds: o.rounds, Figures: figuresOf(all),
-		Path: pathOf(all, func(t taken) map[Moment]time.Duration { return t.path }), Warm: pathOf(all, func(t taken) map[Moment]time.Duration { return t.warm.path })}
-	fmt.Fprint(out, report.Table())
-	if o.jsonFile != "" {
-		if err := report.Write(o.jsonFile); err != nil {
-			return err
-		}
-	}
-	missed := report.Missed()
-	if before != nil {
-		missed = append(missed, report.WorseThan(before)...)
-	}
-	for _, m := range missed {
-		fmt.Fprintln(out, m)
-	}
-	if len(missed) > 0 {
-		return errMissed
-	}
-	return nil
+	return o.results.Put(out, figures.Report{
+		Figures: figuresOf(all),
+		Path:    pathOf(all, func(t taken) map[Moment]time.Duration { return t.path }),
+		Warm:    pathOf(all, func(t taken) map[Moment]time.Duration { return t.warm.path }),
+	})
 }
 
 func connect(o options) (*bench, error) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"motorcortex.dev/motorcortex/test/bench/figures"
 )
 
 func TestParse(t *testing.T) {
@@ -24,7 +26,7 @@ func TestParse(t *testing.T) {
 func TestEarlierFiguresAreReadFirst(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	missing := filepath.Join(t.TempDir(), "bench.json")
-	err := run(t.Context(), options{image: "i", rounds: 1, compareTo: missing}, io.Discard)
+	err := run(t.Context(), options{image: "i", rounds: 1, results: figures.Results{CompareTo: missing}}, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("%v", err)
 	}
