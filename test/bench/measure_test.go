@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,22 +24,24 @@ const (
 )
 
 // measure measures one round of everything but memory. The ways take turns, so that what else the machine does meets all.
-func measure(t *testing.T, ways []*way, s size, into figures) {
+func measure(t *testing.T, ways []*way, s size, into found) {
 	t.Helper()
 	latencies(t, ways, s.samples, into)
 	for _, w := range ways {
 		f := into.of(w)
-		f.one, f.oneCPU = throughput(t, w, 1, s.bytes)
+		one, _ := throughput(t, w, 1, s.bytes)
+		f.one = append(f.one, one)
 	}
 	for _, w := range ways {
 		f := into.of(w)
-		f.eight, f.eightCPU = throughput(t, w, parallel, s.bytes)
+		eight, cpu := throughput(t, w, parallel, s.bytes)
+		f.eight, f.processor = append(f.eight, eight), append(f.processor, cpu)
 	}
 	for _, w := range ways {
 		if w.proxy != "" {
 			f := into.of(w)
-			f.beside, f.besideCPU = besideIdle(t, w, s)
-			f.denied = denials(t, w, s.denied)
+			f.beside = append(f.beside, besideIdle(t, w, s))
+			f.denied = append(f.denied, denials(t, w, s.denied))
 		}
 	}
 }
@@ -48,9 +49,8 @@ func measure(t *testing.T, ways []*way, s size, into figures) {
 // latencies measures, one connection after the other, the time from nothing to the first byte of the host's answer. The order
 // of the ways is drawn anew each time: a proxy is still clearing up after its last connection when the next way begins, and no
 // way must always be the one after it.
-func latencies(t *testing.T, ways []*way, n int, into figures) {
+func latencies(t *testing.T, ways []*way, n int, into found) {
 	t.Helper()
-	took := make([][]time.Duration, len(ways))
 	for range n {
 		for _, at := range rand.Perm(len(ways)) {
 			begun := time.Now()
@@ -58,18 +58,14 @@ func latencies(t *testing.T, ways []*way, n int, into figures) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			took[at] = append(took[at], time.Since(begun))
+			f := into.of(ways[at])
+			f.took = append(f.took, time.Since(begun))
 			_ = conn.Close()
 		}
 	}
-	for i, w := range ways {
-		slices.Sort(took[i])
-		f := into.of(w)
-		f.p50, f.p99 = took[i][n/2], took[i][n*99/100]
-	}
 }
 
-// throughput returns the bytes of a second that come from the host over n connections together, and the seconds of the
+// throughput returns the GiB of a second that come from the host over n connections together, and the seconds of the
 // proxy's processor time for each GiB.
 func throughput(t *testing.T, w *way, n int, bytes int64) (perSecond, cpu float64) {
 	t.Helper()
@@ -89,14 +85,15 @@ func throughput(t *testing.T, w *way, n int, bytes int64) (perSecond, cpu float6
 			t.Fatalf("%s: %v", w.name, err)
 		}
 	}
-	return float64(bytes) / took, (processorTime(t, w.pid) - before) / (float64(bytes) / (1 << 30))
+	return float64(bytes) / (1 << 30) / took, (processorTime(t, w.pid) - before) / (float64(bytes) / (1 << 30))
 }
 
 // besideIdle is the throughput of one tunnel while others are open on which nothing moves.
-func besideIdle(t *testing.T, w *way, s size) (perSecond, cpu float64) {
+func besideIdle(t *testing.T, w *way, s size) (perSecond float64) {
 	t.Helper()
 	defer closeAll(openAll(t, w, s.beside))
-	return throughput(t, w, 1, s.bytes/2)
+	perSecond, _ = throughput(t, w, 1, s.bytes/2)
+	return perSecond
 }
 
 func download(conn net.Conn, n int64) error {
@@ -142,15 +139,16 @@ func denials(t *testing.T, w *way, n int) float64 {
 
 // memory opens idle tunnels through a proxy that has just been started, and measures what its process has with them, and
 // how much of that came with them.
-func memory(t *testing.T, w *way, n int, into figures) {
+func memory(t *testing.T, w *way, n int, into found) {
 	t.Helper()
 	closeAll(openAll(t, w, parallel))
 	before := settled(t, w.pid)
 	conns := openAll(t, w, n)
 	defer closeAll(conns)
 	f := into.of(w)
-	f.rss = settled(t, w.pid)
-	f.grown = f.rss - before
+	with := settled(t, w.pid)
+	f.resident = append(f.resident, float64(with)/(1<<20))
+	f.tunnel = append(f.tunnel, float64(with-before)/(1<<10)/float64(n))
 }
 
 func openAll(t *testing.T, w *way, n int) []net.Conn {

@@ -50,6 +50,8 @@ type Report struct {
 	Date    string   `json:"date"`
 	Machine string   `json:"machine,omitempty"`
 	Figures []Figure `json:"figures"`
+	// Notes say why something was not measured.
+	Notes []string `json:"notes,omitempty"`
 	// Path has the moments of a run that makes one call.
 	Path []Mark `json:"path,omitempty"`
 	// Warm has those of a run that takes its sandbox from a pool.
@@ -160,6 +162,9 @@ func (r *Report) Table() string {
 			ratio = fmt.Sprintf("%.2f", f.Ratio)
 		}
 		fmt.Fprintf(&b, "%-58s %9s %9s %-6s %7s  %s\n", f.Name, number(f.P50), number(f.P95), f.Unit, ratio, f.must())
+	}
+	for _, n := range r.Notes {
+		b.WriteString(n + "\n")
 	}
 	if len(r.Path) > 0 {
 		b.WriteString("\na run, from its creation on, p50 ms\n")
