@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -45,7 +44,7 @@ func (x *exchange) connect(ctx context.Context, bound bool) {
 		return
 	}
 	_ = x.client.SetDeadline(time.Time{})
-	first := slices.Concat(hello, conn.pre)
+	first := append(hello, conn.pre...)
 	if bound {
 		x.terminate(ctx, first, addrs)
 		return

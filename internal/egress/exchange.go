@@ -3,6 +3,7 @@
 package egress
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -198,9 +199,5 @@ func (x *exchange) audit(attrs ...slog.Attr) {
 		line = append(line, slog.String("class", x.class))
 	}
 	x.mu.Unlock()
-	args := make([]any, 0, len(line)+len(attrs))
-	for _, a := range append(line, attrs...) {
-		args = append(args, a)
-	}
-	x.server.log.Info("egress", args...)
+	x.server.log.LogAttrs(context.Background(), slog.LevelInfo, "egress", append(line, attrs...)...)
 }

@@ -32,7 +32,7 @@ func FormerOf(g *Grants, runUID string) (n, size int) {
 
 // ReadHead reads and parses the head of a request.
 func ReadHead(r io.Reader) Reason {
-	head, _, reason := readHead(r, func(int) bool { return true })
+	head, _, reason := readHead(r, make([]byte, firstHead), func(int) bool { return true })
 	if reason == "" {
 		_, reason = parseHead(head)
 	}

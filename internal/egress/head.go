@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
@@ -45,11 +46,29 @@ type request struct {
 	length int64
 }
 
+var heads = sync.Pool{New: func() any { return new([firstHead]byte) }}
+
+// readRequest reads the head of a request, and the bytes that came with it. A tunnel keeps what is returned for as long as it is open, so the
+// buffer is no part of it. On a refusal the request has the host, if it came that far.
+func readRequest(conn io.Reader, room func(bytes int) bool) (req *request, rest []byte, reason Reason) {
+	buf, _ := heads.Get().(*[firstHead]byte)
+	defer heads.Put(buf)
+	head, rest, reason := readHead(conn, buf[:], room)
+	if reason != "" {
+		return &request{}, nil, reason
+	}
+	req, reason = parseHead(head)
+	if len(rest) == 0 {
+		return req, nil, reason
+	}
+	return req, bytes.Clone(rest), reason
+}
+
 // readHead reads until the empty line that ends a head. It returns the head and the bytes after it. A line that ends with LF alone is
 // refused as soon as it is seen: a second request can hide where programs disagree about the end of a line. Before a head takes more than
-// firstHead bytes, room is asked for the rest.
-func readHead(conn io.Reader, room func(bytes int) bool) (head, rest []byte, reason Reason) {
-	buf := make([]byte, 0, firstHead)
+// the bytes of buf, room is asked for the rest.
+func readHead(conn io.Reader, buf []byte, room func(bytes int) bool) (head, rest []byte, reason Reason) {
+	buf = buf[:0]
 	for at := 0; ; {
 		for ; at < len(buf); at++ {
 			if buf[at] != '\n' {

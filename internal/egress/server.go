@@ -206,7 +206,7 @@ func (s *Server) serve(base context.Context, x *exchange) {
 	x.end = func(why Reason) { cancel(ended(why)) }
 
 	_ = conn.SetReadDeadline(time.Now().Add(s.timeouts.Head))
-	head, rest, reason := readHead(conn, func(bytes int) bool {
+	req, rest, reason := readRequest(conn, func(bytes int) bool {
 		if !s.sources.hold(x.source, bytes) {
 			return false
 		}
@@ -215,10 +215,6 @@ func (s *Server) serve(base context.Context, x *exchange) {
 	})
 	if reason == ReasonClosed {
 		return
-	}
-	req := &request{}
-	if reason == "" {
-		req, reason = parseHead(head)
 	}
 	x.method, x.target = req.method, Target{Host: req.host, Port: req.port}
 	if reason == "" {
