@@ -115,7 +115,11 @@ func (r Rule) Matches(h Host, port uint16) bool {
 }
 
 // below reports whether a name is under a domain and not the domain itself.
-func below(h, domain Host) bool { return strings.HasSuffix(h.name, "."+domain.name) }
+func below(h, domain Host) bool {
+	// A suffix with the dot in front of it would be made anew for each decision.
+	labels, ok := strings.CutSuffix(h.name, domain.name)
+	return ok && strings.HasSuffix(labels, ".")
+}
 
 // Within reports whether every host and port that r allows is allowed by outer.
 func (r Rule) Within(outer Rule) bool {

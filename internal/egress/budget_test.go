@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package egress_test
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/egress"
+)
+
+// echoes lets the host send back all that it gets, and returns its address.
+func echoes(t testing.TB, w *world) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				// Without the wrapping, io.Copy would use pipes of its own.
+				_, _ = io.CopyBuffer(struct{ io.Writer }{conn}, struct{ io.Reader }{conn}, make([]byte, 4096))
+			}()
+		}
+	}()
+	w.net.lead("93.184.216.34:443", ln.Addr().String())
+	return ln.Addr().String()
+}
+
+// budgeted is a world that writes audit lines, as production does, and has no limits that a test comes to.
+func budgeted(t testing.TB) (w *world, host string) {
+	t.Helper()
+	w = newWorld(t, func(c *egress.Config) {
+		c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+		c.Limits = egress.Limits{Requests: 1 << 40, Connections: 1 << 30, Bytes: 1 << 60}
+	})
+	w.allow("example.org")
+	w.names.is("example.org", []netip.Addr{public})
+	return w, echoes(t, w)
+}
+
+// opened opens a connection and sends a ClientHello, through the proxy if head is not empty, until the first byte is back. It allocates as
+// little as it can.
+func opened(t testing.TB, to string, head, hello, buf []byte) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if len(head) > 0 {
+		if _, err := conn.Write(head); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; !bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")); {
+			got, err := conn.Read(buf[n:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += got
+		}
+		if !bytes.HasPrefix(buf, []byte("HTTP/1.1 200 ")) {
+			t.Fatalf("%.100q", buf)
+		}
+	}
+	if _, err := conn.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, buf[:len(hello)]); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// What the proxy allocates for a new connection is what a client can make it do as often as it likes.
+func TestANewConnectionIsWithinItsBudget(t *testing.T) {
+	const budget = 220
+	w, host := budgeted(t)
+	head, hello, buf := []byte(connectTo("example.org:443")), helloOf(t, "example.org"), make([]byte, 8<<10)
+	direct := testing.AllocsPerRun(100, func() { _ = opened(t, host, nil, hello, buf).Close() })
+	tunnel := testing.AllocsPerRun(100, func() { _ = opened(t, w.addr, head, hello, buf).Close() })
+	t.Logf("allocations of a new connection: %g, and %g without the proxy", tunnel, direct)
+	if tunnel-direct > budget {
+		t.Errorf("the proxy makes %g allocations for a new connection; at most %d are allowed", tunnel-direct, budget)
+	}
+}
+
+// A chunk that passes through a tunnel costs the same, whatever is in it and however long the tunnel is open.
+func TestARelayedChunkIsWithinItsBudget(t *testing.T) {
+	const budget = 2
+	w, _ := budgeted(t)
+	hello, buf := helloOf(t, "example.org"), make([]byte, 8<<10)
+	conn := opened(t, w.addr, []byte(connectTo("example.org:443")), hello, buf)
+	defer conn.Close()
+	chunk := make([]byte, 1<<10)
+	there := testing.AllocsPerRun(500, func() {
+		if _, err := conn.Write(chunk); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, buf[:len(chunk)]); err != nil {
+			t.Fatal(err)
+		}
+	})
+	// It goes to the host and comes back.
+	t.Logf("allocations of a chunk: %g", there/2)
+	if there/2 > budget {
+		t.Errorf("a relayed chunk makes %g allocations; at most %d are allowed", there/2, budget)
+	}
+}
