@@ -26,11 +26,14 @@ func RequestDigest(r Request) string {
 		// Only Parameters that are no JSON can do this, and they come from a Catalog.
 		panic(err)
 	}
-	return Digest(string(b))
+	return digest(b)
 }
 
 // Digest is "sha256:<hex>" of a text.
-func Digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
+func Digest(s string) string { return digest([]byte(s)) }
+
+// digest takes bytes: the request of each step has the whole conversation, and is not copied for this.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
