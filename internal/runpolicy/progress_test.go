@@ -321,3 +321,20 @@ func TestReadJournalNamesTheCallThatRuns(t *testing.T) {
 		t.Errorf("when all calls have ended, %s runs", p.Running)
 	}
 }
+
+// BenchmarkReadJournal is the time in which the controller learns from all steps of a run where it is. It does that in each of its passes.
+func BenchmarkReadJournal(b *testing.B) {
+	for _, n := range []int32{10, 100, 1000} {
+		var steps []v1alpha1.MotorStep
+		for i := range n {
+			steps = append(steps, testStep(1, i+1, done("bash", true, 1, strings.Repeat("x", 500))))
+		}
+		run := testRun()
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				ReadJournal(run, steps)
+			}
+		})
+	}
+}
