@@ -1,12 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures runs on the development cluster beside plain Pods, prints a table, and writes dist/bench.json. It fails if a figure misses its
-# bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise. Arguments go to the program: -rounds, -burst.
+# Measures the egress proxy beside others, then tool calls and runs on the development cluster beside plain Pods, prints tables, and writes
+# dist/bench.json. It fails if a figure misses its bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise.
+# BENCH_PARTS has those of "egress tools runs" that are measured. Arguments go to the program that measures runs: -rounds, -burst.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
 [ "$DEMO_CLUSTER" = devcluster ] || die "figures are measured on the development cluster"
+results=(-json "$OUT/bench.json" -machine "$(nproc) cores, $(awk '/^MemTotal/ {printf "%d GiB", $2 / 1048576}' /proc/meminfo), load $(cut -d ' ' -f 1 /proc/loadavg) before")
+if [ -n "${BENCH_COMPARE:-}" ]; then
+	# It may be the file that is written.
+	cp "$BENCH_COMPARE" "$OUT/bench-before.json" || die "BENCH_COMPARE names no file that can be read: $BENCH_COMPARE"
+	results+=(-compare "$OUT/bench-before.json")
+fi
+rm -f "$OUT/bench.json"
+# A program that misses a bound must not keep the others from measuring.
+missed=()
+
+measures() { [[ " ${BENCH_PARTS:-egress tools runs} " == *" $1 "* ]]; }
+# conclude fails if something is missed.
+conclude() {
+	[ ${#missed[@]} = 0 ] || die "figures are missed of: ${missed[*]}; all of them are in ${OUT#"$ROOT"/}/bench.json"
+}
+
+# It needs no cluster.
+if measures egress; then
+	hack/bench-egress.sh "${results[@]}" || missed+=(egress)
+fi
+measures tools || measures runs || {
+	conclude
+	exit 0
+}
+
 borrow_cluster
 build_images manager sandbox modelserver egressproxy
 deploy_operator
@@ -45,8 +71,14 @@ tool kustomize build "$overlay" >"$overlay/install.yaml" || die "the model serve
 "$KUBECTL" -n "$namespace" wait --for=condition=Ready --timeout=120s motorcortex/default >>"$overlay/apply.log" ||
 	die "the MotorCortex is not ready: kubectl -n $namespace describe motorcortex"
 
+go build -o "$OUT/bin/bench-tools" ./test/bench/tools
 go build -o "$OUT/bin/bench-runs" ./test/bench/runs
 say "load of this machine before: $(cut -d ' ' -f 1-3 /proc/loadavg)"
-"$OUT/bin/bench-runs" -namespace "$namespace" -image "$SANDBOX_IMAGE" -json "$OUT/bench.json" \
-	-machine "$(nproc) cores, $(awk '/^MemTotal/ {printf "%d GiB", $2 / 1048576}' /proc/meminfo)" \
-	${BENCH_COMPARE:+-compare "$BENCH_COMPARE"} "$@"
+if measures tools; then
+	# It speaks to a sandbox itself, as a manager does, so it runs inside the cluster's network.
+	devcluster exec -- "$OUT/bin/bench-tools" -namespace "$namespace" -kubectl "$KUBECTL" "${results[@]}" || missed+=(tools)
+fi
+if measures runs; then
+	"$OUT/bin/bench-runs" -namespace "$namespace" -image "$SANDBOX_IMAGE" "${results[@]}" "$@" || missed+=(runs)
+fi
+conclude
