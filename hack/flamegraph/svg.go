@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -57,8 +58,7 @@ func draw(w io.Writer, root *box, title string, least float64) {
 	fmt.Fprintf(w, `<title>%s</title><rect width="100%%" height="100%%" fill="#fff"/>`+"\n", html.EscapeString(title))
 	fmt.Fprintf(w, `<text x="%d" y="20" font-size="14">%s</text>`+"\n", padding, html.EscapeString(title))
 	at := width
-	for i := len(colours) - 1; i >= 0; i-- {
-		c := colours[i]
+	for _, c := range slices.Backward(colours) {
 		at -= float64(len(c.what))*letter + 28
 		fmt.Fprintf(w, `<rect x="%.0f" y="10" width="12" height="12" fill="%s"/><text x="%.0f" y="20">%s</text>`+"\n", at, c.colour, at+16, c.what)
 	}

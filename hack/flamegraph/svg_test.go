@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestDraw(t *testing.T) {
 	}
 	d := xml.NewDecoder(strings.NewReader(picture))
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func echoes(t testing.TB, w *world) string {
 func budgeted(t testing.TB) (w *world, host string) {
 	t.Helper()
 	w = newWorld(t, func(c *egress.Config) {
-		c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+		c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) //nolint:sloglint // The lines are made, and thrown away.
 		c.Limits = egress.Limits{Requests: 1 << 40, Connections: 1 << 30, Bytes: 1 << 60}
 	})
 	w.allow("example.org")

@@ -44,12 +44,12 @@ func (x *exchange) connect(ctx context.Context, bound bool) {
 		return
 	}
 	_ = x.client.SetDeadline(time.Time{})
-	first := append(hello, conn.pre...)
+	hello = append(hello, conn.pre...)
 	if bound {
-		x.terminate(ctx, first, addrs)
+		x.terminate(ctx, hello, addrs)
 		return
 	}
-	x.pass(ctx, first, addrs)
+	x.pass(ctx, hello, addrs)
 }
 
 // terminate lets the Terminator speak for the host.

@@ -78,8 +78,8 @@ func (r *Report) addTo(file string) error {
 		there.Figures = slices.DeleteFunc(there.Figures, func(f Figure) bool {
 			return slices.ContainsFunc(r.Figures, func(own Figure) bool { return own.Name == f.Name })
 		})
-		whole.Notes = append(there.Notes, r.Notes...)
-		whole.Figures = append(there.Figures, r.Figures...)
+		whole.Notes = slices.Concat(there.Notes, r.Notes)
+		whole.Figures = slices.Concat(there.Figures, r.Figures)
 		if len(r.Path) == 0 {
 			whole.Path, whole.Warm = there.Path, there.Warm
 		}
