@@ -60,7 +60,7 @@ test-unit: ## Unit tests, with the race detector but for those of WITHOUT_RACE. 
 	# The packages that take longest begin first, or one processor waits for them in the end.
 	CGO_ENABLED=1 go test -race -vet=off -skip '^Test($(WITHOUT_RACE))$$' -timeout 20m ./internal/toolserver ./internal/toolserver/program ./cmd/toolserver $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
 	go test -vet=off -run '^Test($(WITHOUT_RACE))$$' -timeout 10m $$(grep -rlE --include='*_test.go' '^func Test($(WITHOUT_RACE))\(' cmd internal test | xargs -n1 dirname | sort -u | sed 's|^|./|')
-	go vet -tags e2e,faults,security,figures,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
+	go vet -tags e2e,faults,security,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
 	go test -C hack/layout ./...
 	CGO_ENABLED=1 go test -C api -race ./...
 	go vet -C api ./...
@@ -129,12 +129,19 @@ figures-egress: ## Measure the egress proxy against tinyproxy and squid (Debian 
 	@hack/bench-egress.sh
 
 .PHONY: bench
-bench: ## Measure runs on the development cluster beside plain Pods. Fails if a figure misses its bound, or a ratio is worse than in BENCH_COMPARE=FILE.
+bench: ## Measure the egress proxy beside others, and tool calls and runs on the development cluster. Fails if a figure misses its bound, or a ratio is worse than in BENCH_COMPARE=FILE.
 	@hack/bench.sh
 
+.PHONY: flamegraph
+flamegraph: ## Draw where the time of a run of 1,000 steps goes: docs/images/loop.svg.
+	mkdir -p dist
+	go test -vet=off -run none -bench 'BenchmarkStep/1000$$' -benchtime 20x -cpuprofile dist/loop.pprof -o dist/loop.test ./internal/motorloop
+	go tool pprof -traces dist/loop.pprof | go run ./hack/flamegraph -under 'motorloop.(*Loop).Run' -title 'motorloop.(*Loop).Run: a run of 1,000 steps' >dist/loop.svg
+	mv dist/loop.svg docs/images/loop.svg
+
 .PHONY: figures-tools
-figures-tools: ## Measure tool calls and Oneshot runs on the development cluster.
-	@hack/bench-tools.sh
+figures-tools: ## Measure tool calls and idle sandboxes on the development cluster.
+	@BENCH_PARTS=tools hack/bench.sh
 
 ##@ Change it
 
