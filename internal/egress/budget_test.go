@@ -99,7 +99,7 @@ func TestANewConnectionIsWithinItsBudget(t *testing.T) {
 
 // A chunk that passes through a tunnel costs the same, whatever is in it and however long the tunnel is open.
 func TestARelayedChunkIsWithinItsBudget(t *testing.T) {
-	const budget = 2
+	const budget = 1
 	w, _ := budgeted(t)
 	hello, buf := helloOf(t, "example.org"), make([]byte, 8<<10)
 	conn := opened(t, w.addr, []byte(connectTo("example.org:443")), hello, buf)

@@ -38,3 +38,9 @@ func ReadHead(r io.Reader) Reason {
 	}
 	return reason
 }
+
+// ReadRequest reads the head of a request, and returns the bytes that came with it.
+func ReadRequest(r io.Reader) (rest []byte, reason Reason) {
+	_, rest, reason = readRequest(r, func(int) bool { return true })
+	return rest, reason
+}
