@@ -86,7 +86,7 @@ func opened(t testing.TB, to string, head, hello, buf []byte) net.Conn {
 
 // What the proxy allocates for a new connection is what a client can make it do as often as it likes.
 func TestANewConnectionIsWithinItsBudget(t *testing.T) {
-	const budget = 220
+	const budget = 200
 	w, host := budgeted(t)
 	head, hello, buf := []byte(connectTo("example.org:443")), helloOf(t, "example.org"), make([]byte, 8<<10)
 	direct := testing.AllocsPerRun(100, func() { _ = opened(t, host, nil, hello, buf).Close() })

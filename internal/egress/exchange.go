@@ -178,7 +178,7 @@ func (x *exchange) finished(why Reason) {
 // audit writes a line. Its content is text of the operator, parsed values, and numbers: no part of it is longer than a name, and none is
 // raw input of a client.
 func (x *exchange) audit(attrs ...slog.Attr) {
-	line := make([]any, 0, 12+len(attrs))
+	line := make([]slog.Attr, 0, 12+len(attrs))
 	if x.session != nil {
 		g := x.session.Grant
 		line = append(line, slog.String("run", g.Run), slog.String("namespace", g.Namespace), slog.String("pod", g.PodName))
@@ -198,8 +198,5 @@ func (x *exchange) audit(attrs ...slog.Attr) {
 		line = append(line, slog.String("class", x.class))
 	}
 	x.mu.Unlock()
-	for _, a := range attrs {
-		line = append(line, a)
-	}
-	x.server.log.Info("egress", line...)
+	x.server.audit(append(line, attrs...))
 }

@@ -35,7 +35,9 @@ type Server struct {
 	reporter   Reporter
 	now        func() time.Time
 	log        *slog.Logger
-	metrics    *metrics
+	// audit writes a line. It is written in no context: the end of a connection is told after that of its context.
+	audit   func(line []slog.Attr)
+	metrics *metrics
 
 	limits   Limits
 	timeouts Timeouts
@@ -75,6 +77,7 @@ func New(cfg Config) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.audit = func(line []slog.Attr) { s.log.LogAttrs(context.Background(), slog.LevelInfo, "egress", line...) }
 	var err error
 	if s.metrics, err = newMetrics(cfg.Registerer, cfg.Grants); err != nil {
 		return nil, fmt.Errorf("register the metrics of the egress proxy: %w", err)
