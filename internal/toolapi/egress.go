@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -53,7 +54,8 @@ type FileContent struct {
 	Size    int64  `json:"size"`
 }
 
-var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)
+// variableName is made when it is used first. The tool server starts itself for each call, and a pattern with a large count takes long to make.
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`) })
 
 // reservedVariables and reservedPrefixes are those that the tool server sets, and others with a special meaning for
 // programs: no credential may replace one by an unlucky name. The API refuses such names of credentials; a
@@ -69,6 +71,6 @@ var (
 
 // Variable reports whether an EgressRequest may set the variable: an upper-case name that is not reserved.
 func Variable(name string) bool {
-	return variableName.MatchString(name) && !slices.Contains(reservedVariables, name) &&
+	return variableName().MatchString(name) && !slices.Contains(reservedVariables, name) &&
 		!slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/harvest"
@@ -15,7 +16,7 @@ import (
 )
 
 // callID is narrow because ids become names of files.
-var callID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var callID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 
 // route finds what serves the request. It works on the path as it was sent: a multiplexer would answer "a//b" or
 // "a/../b" with a redirect to another file.
@@ -42,7 +43,7 @@ func (s *Server) route(r *http.Request) (func(*request.Request) (any, error), er
 		return nil, request.Refuse(http.StatusNotFound, toolapi.ErrUnknownField, "this tool server knows nothing at this path")
 	}
 	id, isCancel := strings.CutSuffix(call, "/cancel")
-	if !callID.MatchString(id) {
+	if !callID().MatchString(id) {
 		return nil, request.Bad("a call's id has 1 to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit")
 	}
 	switch {

@@ -163,7 +163,7 @@ func (m *Servers) Close() {
 var (
 	// The API has the same patterns.
 	serverName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
-	toolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	toolName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
 	// modelToolName is what model endpoints take as the name of a tool.
 	modelToolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
@@ -198,7 +198,7 @@ func checkServer(srv toolapi.MCPServer) error {
 	if len(srv.Tools) == 0 || len(srv.Tools) > toolapi.MaxMCPTools {
 		return fmt.Errorf("it may have 1 to %d tools", toolapi.MaxMCPTools)
 	}
-	if slices.ContainsFunc(srv.Tools, func(tool string) bool { return !toolName.MatchString(tool) }) {
+	if slices.ContainsFunc(srv.Tools, func(tool string) bool { return !toolName().MatchString(tool) }) {
 		return errors.New("the name of a tool is malformed")
 	}
 	if srv.URL == "" {

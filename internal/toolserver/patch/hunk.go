@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
@@ -59,11 +60,13 @@ type head struct {
 }
 
 // headNumbers has numbers that are small enough to be added to in an int.
-var headNumbers = regexp.MustCompile(`^@@ *-([0-9]{1,9})(?:,([0-9]{1,9}))? +\+([0-9]{1,9})(?:,([0-9]{1,9}))?(?: *@@|\s*$)`)
+var headNumbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@ *-([0-9]{1,9})(?:,([0-9]{1,9}))? +\+([0-9]{1,9})(?:,([0-9]{1,9}))?(?: *@@|\s*$)`)
+})
 
 // readHead reads a line that begins with @@. Text without a letter ("@@ ... @@") names no line of the file.
 func readHead(text string) head {
-	numbers := headNumbers.FindStringSubmatch(text)
+	numbers := headNumbers().FindStringSubmatch(text)
 	if numbers == nil {
 		section := strings.TrimSpace(strings.TrimPrefix(text, "@@"))
 		section = strings.TrimSpace(strings.TrimSuffix(section, "@@"))
