@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures the egress proxy beside others, then tool calls and runs on the development cluster beside plain Pods, prints tables, and writes
 # dist/bench.json. It fails if a figure misses its bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise.
-# BENCH_PARTS has those of "egress tools runs" that are measured. Arguments go to the program that measures runs: -rounds, -burst.
+# BENCH_PARTS has those of "egress tools runs" that are measured. Arguments go to the program that measures runs: -rounds, -burst,
+# -only with rows of the table.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
@@ -37,6 +38,14 @@ borrow_cluster
 build_images manager sandbox modelserver egressproxy
 deploy_operator
 
+# The memory of the managers is read from their profiles, and none of them has had a run before.
+deployment=motorcortex-manager
+"$KUBECTL" -n motorcortex-system patch deployment "$deployment" --type=strategic -p \
+	'{"spec":{"template":{"spec":{"containers":[{"name":"manager","args":["--pprof-bind-address=127.0.0.1:6060"]}]}}}}' >"$OUT/bench-patch.log"
+"$KUBECTL" -n motorcortex-system rollout restart "deployment/$deployment" >>"$OUT/bench-patch.log"
+"$KUBECTL" -n motorcortex-system rollout status "deployment/$deployment" --timeout=180s >>"$OUT/bench-patch.log" ||
+	die "the managers with profiles did not become ready within 180 s: kubectl -n motorcortex-system describe pods"
+
 namespace=motorcortex-bench
 overlay=$OUT/bench
 rm -rf "$overlay" && mkdir -p "$overlay"
@@ -50,18 +59,32 @@ cat >"$overlay/motorcortex.yaml" <<-END
 	  concurrency: {maxActive: 100}
 	  sandbox: {pools: [bench]}
 END
+# The account reads the metrics of the managers. The second namespace is for the Pod that kills one of them.
+cat >"$overlay/reader.yaml" <<-END
+	apiVersion: v1
+	kind: ServiceAccount
+	metadata: {name: bench-metrics-reader}
+	---
+	apiVersion: rbac.authorization.k8s.io/v1
+	kind: ClusterRoleBinding
+	metadata: {name: motorcortex-bench-metrics-reader}
+	roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: motorcortex-metrics-reader}
+	subjects: [{kind: ServiceAccount, name: bench-metrics-reader, namespace: $namespace}]
+END
+"$KUBECTL" create namespace motorcortex-bench-node --dry-run=client -o yaml | "$KUBECTL" apply -f - >>"$OUT/bench-patch.log"
+"$KUBECTL" label namespace motorcortex-bench-node pod-security.kubernetes.io/enforce=privileged --overwrite >>"$OUT/bench-patch.log"
 cat >"$overlay/kustomization.yaml" <<-END
 	apiVersion: kustomize.config.k8s.io/v1beta1
 	kind: Kustomization
 	namespace: $namespace
-	resources: [../../config/samples/modelserver, motorcortex.yaml]
+	resources: [../../config/samples/modelserver, motorcortex.yaml, reader.yaml]
 	images:
 	- {name: modelserver, newName: ${MODELSERVER_IMAGE%:*}, newTag: ${MODELSERVER_IMAGE##*:}}
 	configMapGenerator:
 	- name: modelserver-scripts
 	  namespace: motorcortex-demo
 	  behavior: merge
-	  files: [bench-call.yaml, bench-ask.yaml, bench-steps.yaml]
+	  files: [bench-call.yaml, bench-ask.yaml, bench-steps.yaml, bench-five.yaml, bench-slow.yaml, bench-takeover.yaml]
 END
 tool kustomize build "$overlay" >"$overlay/install.yaml" || die "the model server's manifests do not build"
 "$KUBECTL" apply --server-side --force-conflicts --field-manager=motorcortex-install -f "$overlay/install.yaml" >"$overlay/apply.log" ||
@@ -81,6 +104,9 @@ if measures tools; then
 	devcluster exec -- "$OUT/bin/bench-tools" -namespace "$namespace" -kubectl "$KUBECTL" "${results[@]}" || missed+=(tools)
 fi
 if measures runs; then
-	"$OUT/bin/bench-runs" -namespace "$namespace" -image "$SANDBOX_IMAGE" "${results[@]}" "$@" || missed+=(runs)
+	"$OUT/bin/bench-runs" -namespace "$namespace" -image "$SANDBOX_IMAGE" -kubectl "$KUBECTL" "${results[@]}" "$@" || missed+=(runs)
 fi
+# A cluster that stays has managers without profiles again.
+[ -n "$CLUSTER_IS_BORROWED" ] || "$KUBECTL" -n motorcortex-system patch deployment "$deployment" --type=json -p \
+	'[{"op":"remove","path":"/spec/template/spec/containers/0/args"}]' >>"$OUT/bench-patch.log"
 conclude

@@ -56,6 +56,8 @@ type Report struct {
 	Path []Mark `json:"path,omitempty"`
 	// Warm has those of a run that takes its sandbox from a pool.
 	Warm []Mark `json:"warmPath,omitempty"`
+	// Rows are what was measured once, or of the whole operator.
+	Rows []Row `json:"rows,omitempty"`
 }
 
 // Quantile returns the value below which so much of all lies, 0 for none.
@@ -155,30 +157,40 @@ func (f Figure) worse(before Figure) bool {
 // Table returns the report for people.
 func (r *Report) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-58s %9s %9s %-6s %7s  %s\n", "figure", "p50", "p95", "unit", "ratio", "must be")
+	if len(r.Figures) > 0 {
+		r.rounds(&b)
+	}
+	if len(r.Rows) > 0 {
+		b.WriteString(tableOf(r.Rows))
+	}
+	for _, n := range r.Notes {
+		b.WriteString(n + "\n")
+	}
+	return b.String()
+}
+
+// rounds writes the figures of rounds.
+func (r *Report) rounds(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%-58s %9s %9s %-6s %7s  %s\n", "figure", "p50", "p95", "unit", "ratio", "must be")
 	for _, f := range r.Figures {
 		ratio := ""
 		if f.Ratio > 0 {
 			ratio = fmt.Sprintf("%.2f", f.Ratio)
 		}
-		fmt.Fprintf(&b, "%-58s %9s %9s %-6s %7s  %s\n", f.Name, number(f.P50), number(f.P95), f.Unit, ratio, f.must())
-	}
-	for _, n := range r.Notes {
-		b.WriteString(n + "\n")
+		fmt.Fprintf(b, "%-58s %9s %9s %-6s %7s  %s\n", f.Name, number(f.P50), number(f.P95), f.Unit, ratio, f.must())
 	}
 	if len(r.Path) > 0 {
 		b.WriteString("\na run, from its creation on, p50 ms\n")
 	}
 	for _, m := range r.Path {
-		fmt.Fprintf(&b, "%9.1f  %s\n", m.P50, m.Moment)
+		fmt.Fprintf(b, "%9.1f  %s\n", m.P50, m.Moment)
 	}
 	if len(r.Warm) > 0 {
 		b.WriteString("\na run with a sandbox from a pool, from its creation on, p50 ms\n")
 	}
 	for _, m := range r.Warm {
-		fmt.Fprintf(&b, "%9.1f  %s\n", m.P50, m.Moment)
+		fmt.Fprintf(b, "%9.1f  %s\n", m.P50, m.Moment)
 	}
-	return b.String()
 }
 
 // Missed returns a line for each figure that is beyond its bound.
@@ -188,7 +200,7 @@ func (r *Report) Missed() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s: %s %s, and it must be %s", f.Name, number(f.P50), f.Unit, f.must()))
 		}
 	}
-	return lines
+	return append(lines, missedRows(r.Rows)...)
 }
 
 // WorseThan returns a line for each ratio that is worse than in an earlier report, beyond noise. Times are those of a machine and are not
@@ -200,5 +212,5 @@ func (r *Report) WorseThan(before *Report) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s: %.2f times %s, and it was %.2f times on %s", f.Name, f.Ratio, f.Over, before.Figures[i].Ratio, before.Date))
 		}
 	}
-	return lines
+	return append(lines, worseRows(r.Rows, before)...)
 }

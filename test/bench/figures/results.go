@@ -78,6 +78,10 @@ func (r *Report) addTo(file string) error {
 		there.Figures = slices.DeleteFunc(there.Figures, func(f Figure) bool {
 			return slices.ContainsFunc(r.Figures, func(own Figure) bool { return own.Name == f.Name })
 		})
+		there.Rows = slices.DeleteFunc(there.Rows, func(o Row) bool {
+			return slices.ContainsFunc(r.Rows, func(own Row) bool { return own.Number == o.Number && own.Name == o.Name })
+		})
+		whole.Rows = slices.Concat(there.Rows, r.Rows)
 		whole.Notes = slices.Concat(there.Notes, r.Notes)
 		whole.Figures = slices.Concat(there.Figures, r.Figures)
 		if len(r.Path) == 0 {

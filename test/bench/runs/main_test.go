@@ -15,7 +15,7 @@ func TestParse(t *testing.T) {
 	if o, err := parse([]string{"-image", "i", "-rounds", "3"}); err != nil || o.image != "i" || o.rounds != 3 || o.namespace != "motorcortex-bench" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, args := range [][]string{nil, {"-image", "i", "-rounds", "0"}, {"-none"}} {
+	for _, args := range [][]string{nil, {"-image", "i", "-rounds", "0"}, {"-none"}, {"-image", "i", "-only", "13"}, {"-image", "i", "-waiting", "9"}, {"-image", "i", "-quiet", "0s"}} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%q was accepted", args)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/test/bench/figures"
+	"motorcortex.dev/motorcortex/test/bench/runs/manager"
 )
 
 // patience is the most that one round may take.
@@ -36,6 +37,12 @@ type bench struct {
 	seen      *seen
 	// burst is how many runs are created at once, 0 if pools are not measured.
 	burst int
+	// rounds is how often everything is measured that is measured more than once.
+	rounds int
+	// crowded is how many runs are created in numbers.
+	crowded crowds
+	// managers are those of the cluster.
+	managers *manager.Managers
 	// prefix makes the names of one measurement unlike those of the one before.
 	prefix string
 }
@@ -60,8 +67,8 @@ type taken struct {
 	step time.Duration
 }
 
-// measure takes the times of several rounds. A round before them warms caches and is not counted.
-func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken, error) {
+// session watches the namespace and empties it, then measures, and empties it again.
+func (b *bench) session(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watches sync.WaitGroup
 	defer watches.Wait()
@@ -76,15 +83,15 @@ func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken
 		select {
 		case <-started:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 	if err := b.clear(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if b.burst > 0 {
 		if err := b.fill(ctx, 0); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	defer func() {
@@ -92,8 +99,13 @@ func (b *bench) measure(ctx context.Context, rounds int, out io.Writer) ([]taken
 		defer leave()
 		_ = b.clear(after) // The next measurement tries it again, and says so.
 	}()
+	return do(ctx)
+}
+
+// measure takes the times of several rounds. A round before them warms caches and is not counted.
+func (b *bench) measure(ctx context.Context, out io.Writer) ([]taken, error) {
 	var all []taken
-	for i := range rounds + 1 {
+	for i := range b.rounds + 1 {
 		t, err := b.round(ctx, i)
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", i, err)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -162,6 +164,13 @@ func (s *seen) await(ctx context.Context, name string, last Moment) (map[Moment]
 	}
 }
 
+// next returns a channel that is closed when a watcher has seen something more.
+func (s *seen) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
 // run returns a run as it was seen last, and its steps.
 func (s *seen) run(name string) (*v1alpha1.MotorRun, []*v1alpha1.MotorStep) {
 	s.mu.Lock()
@@ -182,24 +191,49 @@ func (s *seen) forget(name string) {
 	delete(s.steps, name)
 }
 
-// follow watches a kind of object in a namespace until ctx ends or the watch breaks off. It calls started when the watch is there.
+// follow watches a kind of object in a namespace until ctx ends. It calls started when the watch is there. A watch that breaks off is continued where
+// it was: the API server ends one that does not keep up when hundreds of runs are created.
 func (s *seen) follow(ctx context.Context, c client.WithWatch, namespace string, list client.ObjectList, started func()) error {
-	w, err := c.Watch(ctx, list, client.InNamespace(namespace))
-	if err != nil {
-		return fmt.Errorf("watch %T: %w", list, err)
+	version := ""
+	for ctx.Err() == nil {
+		w, err := c.Watch(ctx, list, client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
+		if err == nil {
+			if started != nil {
+				started()
+				started = nil
+			}
+			version, err = s.take(ctx, w, version)
+			w.Stop()
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("watch %T: %w", list, err)
+		}
+		// A server that ends each watch at once must not be asked in a loop without a pause.
+		_ = wait(ctx, 10*time.Millisecond)
 	}
-	defer w.Stop()
-	started()
+	return nil
+}
+
+// take notes what a watch shows until it ends or ctx does, and returns the version of the last object.
+func (s *seen) take(ctx context.Context, w watch.Interface, version string) (string, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return version, nil
 		case event, open := <-w.ResultChan():
 			if !open {
-				return fmt.Errorf("the watch of %T has ended", list)
+				return version, nil
+			}
+			if event.Type == watch.Error {
+				return version, apierrors.FromObject(event.Object)
 			}
 			now := time.Now()
-			if o, ok := event.Object.(client.Object); ok && event.Type != watch.Deleted {
+			o, ok := event.Object.(client.Object)
+			if !ok {
+				continue
+			}
+			version = o.GetResourceVersion()
+			if event.Type != watch.Deleted {
 				s.see(o, now)
 			}
 		}

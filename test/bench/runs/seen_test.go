@@ -11,7 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
@@ -69,5 +72,56 @@ func TestSeen(t *testing.T) {
 	s.forget("p")
 	if run, steps := s.run("p"); run != nil || len(steps) > 0 {
 		t.Error("something is left")
+	}
+}
+
+// When hundreds of runs are created at once, the API server ends a watch that does not keep up.
+func TestAWatchThatBreaksOffIsContinuedWhereItWas(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var versions []string
+	c := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Watch: func(_ context.Context, _ client.WithWatch, _ client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+			all := (&client.ListOptions{}).ApplyOptions(opts)
+			versions = append(versions, all.Raw.ResourceVersion)
+			w := watch.NewFakeWithChanSize(1, false)
+			switch len(versions) {
+			case 1:
+				w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "7"}})
+				w.Stop()
+			case 2:
+				w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b", ResourceVersion: "8"}})
+			}
+			return w, nil
+		},
+	})
+	s, started, ended := newSeen(), 0, make(chan error, 1)
+	go func() { ended <- s.follow(ctx, c, "ns", &corev1.PodList{}, func() { started++ }) }()
+	within, stop := context.WithTimeout(ctx, 20*time.Second)
+	defer stop()
+	for _, name := range []string{"a", "b"} {
+		if _, err := s.await(within, name, PodCreated); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil || started != 1 || !slices.Equal(versions, []string{"", "7"}) {
+		t.Errorf("started %d times, from the versions %q: %v", started, versions, err)
+	}
+}
+
+func TestAWatchFromALostVersionIsAnError(t *testing.T) {
+	t.Parallel()
+	c := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+			w := watch.NewFakeWithChanSize(1, false)
+			w.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired, Message: "too old resource version"})
+			return w, nil
+		},
+	})
+	err := newSeen().follow(t.Context(), c, "ns", &corev1.PodList{}, func() {})
+	if err == nil || !strings.Contains(err.Error(), "too old resource version") {
+		t.Errorf("%v", err)
 	}
 }
