@@ -3,9 +3,10 @@
 # Measures the egress proxy beside others, then tool calls and runs on the development cluster beside plain Pods, prints tables, and writes
 # dist/bench.json. It fails if a figure misses its bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise.
 # BENCH_PARTS has those of "egress tools runs" that are measured. Arguments go to the program that measures runs: -rounds, -burst,
-# -only with rows of the table.
+# -only with rows of the table, -peers=false to measure without agent-sandbox and tekton, which are measured if they build.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/peers.sh"
 cd "$ROOT"
 
 [ "$DEMO_CLUSTER" = devcluster ] || die "figures are measured on the development cluster"
@@ -37,6 +38,18 @@ measures tools || measures runs || {
 borrow_cluster
 build_images manager sandbox modelserver egressproxy
 deploy_operator
+
+peers=(-peers)
+case " $* " in *" -peers=false "*) peers=() ;; esac
+measures runs || peers=()
+if [ ${#peers[@]} -gt 0 ]; then
+	if build_peers; then
+		deploy_peers
+	else
+		say "the peers do not build, so they are not measured; the reason is above"
+		peers=()
+	fi
+fi
 
 # The memory of the managers is read from their profiles, and none of them has had a run before.
 deployment=motorcortex-manager
@@ -104,7 +117,7 @@ if measures tools; then
 	devcluster exec -- "$OUT/bin/bench-tools" -namespace "$namespace" -kubectl "$KUBECTL" "${results[@]}" || missed+=(tools)
 fi
 if measures runs; then
-	"$OUT/bin/bench-runs" -namespace "$namespace" -image "$SANDBOX_IMAGE" -kubectl "$KUBECTL" "${results[@]}" "$@" || missed+=(runs)
+	"$OUT/bin/bench-runs" -namespace "$namespace" -image "$SANDBOX_IMAGE" -kubectl "$KUBECTL" "${results[@]}" "${peers[@]}" "$@" || missed+=(runs)
 fi
 # A cluster that stays has managers without profiles again.
 [ -n "$CLUSTER_IS_BORROWED" ] || "$KUBECTL" -n motorcortex-system patch deployment "$deployment" --type=json -p \

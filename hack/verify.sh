@@ -17,7 +17,7 @@ pages=$(cd "$fresh" && echo docs/reference/*.md)
 for f in api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml pkg/client/{applyconfiguration,clientset,informers,listers} clients/python/motorcortex/types.py $pages; do
 	diff -r "$fresh/$f" "$f" >/dev/null || complain "stale: $f; run make generate and commit what it changes"
 done
-for module in . api pkg/client hack/devcluster hack/layout hack/tools hack/lint test/stores test/eval test/page; do
+for module in . api pkg/client hack/devcluster hack/layout hack/tools hack/lint test/stores test/bench/peers/agentsandbox test/bench/peers/tekton test/eval test/page; do
 	(cd "$module" && go mod tidy -diff >/dev/null) || complain "stale: $module/go.mod or go.sum; run go mod tidy there"
 done
 for folder in config/default config/without-stamping config/namespaced config/cilium config/manager-egress config/archive config/prometheus config/metrics-ingress config/grafana config/samples/portfolio config/samples/portfolio/scripted config/samples/modelserver config/samples/tutorials config/mcpserver; do

@@ -85,7 +85,7 @@ func (b *builder) build(ctx context.Context, d definition) (built, error) {
 		d.Package += " on " + root.Hash.String()
 		return b.assemble(d, parts, func() (v1.Image, error) { return sandboxImage(root, program) })
 	}
-	return b.assemble(d, parts, func() (v1.Image, error) { return staticImage(d.Name, program, b.trust) })
+	return b.assemble(d, parts, func() (v1.Image, error) { return staticImage(d.path(), program, b.trust) })
 }
 
 // assemble writes the archive if one with these parts is not there yet.

@@ -121,7 +121,7 @@ func TestStaticImageIsTheSameEachTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		img, err := staticImage("manager", filepath.Join(dir, "program"), filepath.Join(dir, "trust"))
+		img, err := staticImage("/manager", filepath.Join(dir, "program"), filepath.Join(dir, "trust"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestNothingIsDoneWhenNothingChanged(t *testing.T) {
 		t.Helper()
 		result, err := b.assemble(d, []string{program}, func() (v1.Image, error) {
 			packed++
-			return staticImage("manager", program, program)
+			return staticImage("/manager", program, program)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 // os/user and Git for example fail.
 const accounts = "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"
 
-// staticImage holds one program, the certificate authorities that it trusts, and nothing else.
-func staticImage(name, program, trust string) (v1.Image, error) {
+// staticImage holds one program at a path, the certificate authorities that it trusts, and nothing else.
+func staticImage(path, program, trust string) (v1.Image, error) {
 	layer, err := ociimage.Layer(
-		ociimage.Entry{Path: "/" + name, Mode: 0o755, From: program},
+		ociimage.Entry{Path: path, Mode: 0o755, From: program},
 		ociimage.Entry{Path: "/etc/passwd", Mode: 0o644, Content: []byte(accounts)},
 		ociimage.Entry{Path: "/etc/group", Mode: 0o644, Content: []byte("root:x:0:\nnonroot:x:65532:\n")},
 		ociimage.Entry{Path: "/etc/ssl/certs/ca-certificates.crt", Mode: 0o644, From: trust},
@@ -28,7 +28,7 @@ func staticImage(name, program, trust string) (v1.Image, error) {
 		return nil, err
 	}
 	return ociimage.New(v1.Config{
-		Entrypoint: []string{"/" + name}, User: user(), WorkingDir: "/",
+		Entrypoint: []string{path}, User: user(), WorkingDir: "/",
 		Env: []string{"PATH=/", "HOME=/home/nonroot", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},
 	}, layer)
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ type definition struct {
 	// Module is the folder of another module, from the root of the repository, that names Package as a tool. An image with one is
 	// a server for tests, of other people's making: it is built when it is named, and never with "all".
 	Module string
+	// Path is the program's path in the image, "" for the image's name in the root.
+	Path string
 	// Tags are build tags of the program. An image with tags is a variant for tests: it is built when it is named, and
 	// never with "all".
 	Tags string
@@ -33,8 +36,16 @@ var table = []definition{
 	{Name: "mcpserver", Package: "./cmd/mcpserver"},
 	{Name: "modelserver", Package: "./test/modelserver"},
 	{Name: "s3server", Package: "github.com/versity/versitygw/cmd/versitygw", Module: "test/stores"},
+	{Name: "agent-sandbox", Package: "sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller", Module: "test/bench/peers/agentsandbox"},
+	{Name: "tekton-controller", Package: "github.com/tektoncd/pipeline/cmd/controller", Module: "test/bench/peers/tekton"},
+	{Name: "tekton-webhook", Package: "github.com/tektoncd/pipeline/cmd/webhook", Module: "test/bench/peers/tekton"},
+	// The controller copies the program out of a container of this image, from the path where the project's own builds have it.
+	{Name: "tekton-entrypoint", Package: "github.com/tektoncd/pipeline/cmd/entrypoint", Module: "test/bench/peers/tekton", Path: "/ko-app/entrypoint"},
 	{Name: "sandbox", Package: "./cmd/toolserver", Sandbox: true},
 }
+
+// path is where the program is in an image that has nothing else.
+func (d definition) path() string { return cmp.Or(d.Path, "/"+d.Name) }
 
 // variable is the name of the image's line in images.env.
 func (d definition) variable() string {

@@ -28,6 +28,7 @@ func figuresOf(all []taken) []figures.Figure {
 		figure("answer accepted → next step recorded", func(t taken) time.Duration { return t.answered }).Against("create", create).Within(30, "30 ms"),
 		figure("step, outside of model and tools", func(t taken) time.Duration { return t.step }).Against("create", create).Within(3*create.P50, "three creates"),
 	}
+	list = append(list, peersOf(all)...)
 	if len(all) == 0 || len(all[0].warm.path) == 0 {
 		return list
 	}

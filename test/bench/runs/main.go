@@ -2,7 +2,7 @@
 
 // Command runs measures runs on a cluster where the operator is installed, beside plain Pods and plain creates of the same round.
 //
-//	go run ./test/bench/runs -image IMAGE [-namespace N] [-rounds N] [-only ROWS] [-json FILE] [-compare FILE] [-machine TEXT]
+//	go run ./test/bench/runs -image IMAGE [-namespace N] [-rounds N] [-peers] [-only ROWS] [-json FILE] [-compare FILE] [-machine TEXT]
 //
 // KUBECONFIG names the cluster. The namespace must have the model server with the scripts of this folder: see hack/bench.sh. The program
 // exits with 1 if a figure misses its bound or is worse than the one of the compared file beyond noise.
@@ -35,6 +35,7 @@ import (
 type options struct {
 	namespace, image string
 	rounds, burst    int
+	peers            bool
 	only             []int
 	crowded          crowds
 	kubectl          string
@@ -64,6 +65,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.image, "image", "", "image of the plain Pods: the sandbox's")
 	flags.IntVar(&o.rounds, "rounds", 15, "how often everything is measured")
 	flags.IntVar(&o.burst, "burst", 20, "how many runs take their sandboxes from a pool at once; with 0 no pool is measured")
+	flags.BoolVar(&o.peers, "peers", false, "measure agent-sandbox and tekton too, which must be installed")
 	only := flags.String("only", "", "rows of the table in docs/performance.md that are measured, such as 6,9; without it all. Rows 1 to 5 are measured together")
 	flags.IntVar(&o.crowded.many, "many", 500, "how many runs are created at once for row 7")
 	flags.IntVar(&o.crowded.waiting, "waiting", 5000, "how many runs wait for a person for rows 7 and 8")
@@ -116,7 +118,7 @@ func (b *bench) report(ctx context.Context, to *figures.Report, only []int, out 
 		if err != nil {
 			return err
 		}
-		to.Figures = figuresOf(all)
+		to.Figures, to.Notes = figuresOf(all), notesOf(all)
 		to.Path = pathOf(all, func(t taken) map[Moment]time.Duration { return t.path })
 		to.Warm = pathOf(all, func(t taken) map[Moment]time.Duration { return t.warm.path })
 	}
@@ -144,8 +146,12 @@ func connect(o options) (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	return &bench{
+	b := &bench{
 		client: c, namespace: o.namespace, image: o.image, burst: o.burst, rounds: o.rounds, crowded: o.crowded, seen: newSeen(),
 		managers: &manager.Managers{Client: c, Kubectl: o.kubectl, Account: o.namespace}, prefix: fmt.Sprintf("b%d", time.Now().Unix()),
-	}, nil
+	}
+	if o.peers {
+		b.peers, err = newPeers(config, b)
+	}
+	return b, err
 }

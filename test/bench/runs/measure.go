@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/test/bench/figures"
+	"motorcortex.dev/motorcortex/test/bench/peers"
 	"motorcortex.dev/motorcortex/test/bench/runs/manager"
 )
 
@@ -43,6 +44,8 @@ type bench struct {
 	crowded crowds
 	// managers are those of the cluster.
 	managers *manager.Managers
+	// peers are measured too, unless nil.
+	peers *peers.Bench
 	// prefix makes the names of one measurement unlike those of the one before.
 	prefix string
 }
@@ -61,6 +64,8 @@ type taken struct {
 	oneshot time.Duration
 	// warm are the times with sandboxes from a pool.
 	warm warm
+	// peers are the times of other people's programs, nil if they are not measured.
+	peers *peers.Times
 	// answered is from the accepted answer until the step after it is recorded: the model was asked in between.
 	answered time.Duration
 	// step is the time of a step outside of model and tools.
@@ -104,6 +109,11 @@ func (b *bench) session(ctx context.Context, do func(context.Context) error) err
 
 // measure takes the times of several rounds. A round before them warms caches and is not counted.
 func (b *bench) measure(ctx context.Context, out io.Writer) ([]taken, error) {
+	if b.peers != nil {
+		if err := b.peers.Prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
 	var all []taken
 	for i := range b.rounds + 1 {
 		t, err := b.round(ctx, i)
@@ -112,6 +122,10 @@ func (b *bench) measure(ctx context.Context, out io.Writer) ([]taken, error) {
 		}
 		fmt.Fprintf(out, "round %2d: Pod %4d ms, first result %4d ms, warm %4d ms, burst %4d ms, Oneshot %4d ms, answer %3d ms, step %5.1f ms, create %4.1f ms\n", i,
 			t.pod.Milliseconds(), t.path[FirstResult].Milliseconds(), t.warm.path[FirstResult].Milliseconds(), figures.Quantile(t.warm.burst, 0.95).Milliseconds(), t.oneshot.Milliseconds(), t.answered.Milliseconds(), ms(t.step), ms(t.create))
+		if t.peers != nil {
+			fmt.Fprintf(out, "          peers: Sandbox %4d ms, claim %4d ms, claims %4d ms, TaskRun %4d ms\n",
+				t.peers.Cold.Milliseconds(), t.peers.Claim.Milliseconds(), figures.Quantile(t.peers.Burst, 0.95).Milliseconds(), t.peers.TaskRun.Milliseconds())
+		}
 		if i > 0 {
 			all = append(all, t)
 		}
@@ -147,7 +161,11 @@ func (b *bench) round(ctx context.Context, number int) (t taken, err error) {
 	if t.step, err = b.steps(ctx, name("steps")); err != nil {
 		return t, err
 	}
-	t.warm, err = b.pooled(ctx, name("warm"))
+	if t.warm, err = b.pooled(ctx, name("warm")); err != nil || b.peers == nil {
+		return t, err
+	}
+	theirs, err := b.peers.Round(ctx, name("peer"))
+	t.peers = &theirs
 	return t, err
 }
 
