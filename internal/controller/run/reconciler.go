@@ -176,6 +176,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.
 		Named("motorrun").
 		For(&v1alpha1.MotorRun{}).
+		Watches(&v1alpha1.MotorRun{}, unfinishedFirst()).
 		Watches(&v1alpha1.MotorStep{}, r.stepEvents()).
 		Owns(&corev1.Pod{}, builder.WithPredicates(changesSandbox())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
