@@ -3,6 +3,7 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -155,5 +158,36 @@ func TestStepEvents(t *testing.T) {
 	r.stepEvents().Create(t.Context(), event.TypedCreateEvent[client.Object]{Object: &v1alpha1.MotorStep{}}, q)
 	if len(q.now)+len(q.later) > 0 {
 		t.Errorf("a step of no run: %v %v", q.now, q.later)
+	}
+}
+
+func TestANewLeaderLooksAtTheRunsFirstThatHaveNotEnded(t *testing.T) {
+	t.Parallel()
+	q := priorityqueue.New[reconcile.Request]("runs")
+	defer q.ShutDown()
+	listed := func(name string, finished bool) event.CreateEvent {
+		return event.CreateEvent{Object: pinRun(name, finished), IsInInitialList: true}
+	}
+	// Each object of the first list comes to both handlers, as the controller has them.
+	events := []event.CreateEvent{listed("waits", false)}
+	for i := range 20 {
+		events = append(events, listed(fmt.Sprintf("ended-%d", i), true))
+	}
+	events = append(events, listed("under-way", false))
+	usual := &handler.EnqueueRequestForObject{}
+	for _, e := range events {
+		handler.WithLowPriorityWhenUnchanged(usual).Create(t.Context(), e, q)
+		unfinishedFirst().Create(t.Context(), e, q)
+	}
+	first := map[string]bool{}
+	for range 2 {
+		request, priority, _ := q.GetWithPriority()
+		first[request.Name] = true
+		if priority != 0 {
+			t.Errorf("%s has the priority %d", request.Name, priority)
+		}
+	}
+	if !first["waits"] || !first["under-way"] || q.Len() != 20 {
+		t.Errorf("the first are %v, and %d are left", first, q.Len())
 	}
 }
