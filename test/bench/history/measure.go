@@ -108,6 +108,11 @@ func (b *bench) times(ctx context.Context) (t Times, err error) {
 		return t, err
 	}
 	fmt.Fprintf(b.out, "the manager acts after %s\n", t.Restart.Round(time.Millisecond))
+	if err := p.quiet(ctx); err != nil {
+		return t, err
+	}
+	t.Seen = time.Since(p.began)
+	fmt.Fprintf(b.out, "the manager has seen all runs after %s\n", t.Seen.Round(time.Second))
 	var all []time.Duration
 	// The first one warms caches and is not counted.
 	for i := range b.Rounds + 1 {

@@ -22,7 +22,9 @@ const (
 type Times struct {
 	// Restart is from the start of the manager, after the former one has ended, until a run that was there before has its sandbox Pod.
 	Restart time.Duration `json:"restartNanoseconds"`
-	// Begin is from the creation of a run until it has its sandbox Pod.
+	// Seen is from the start of the manager until it has nothing to do any more.
+	Seen time.Duration `json:"seenNanoseconds"`
+	// Begin is from the creation of a run until it has its sandbox Pod, after Seen.
 	Begin time.Duration `json:"beginNanoseconds"`
 	// List and Inbox are the times of the plugin's verbs as whole processes.
 	List  time.Duration `json:"listNanoseconds"`
@@ -53,6 +55,7 @@ func (r *Report) Table() string {
 		fmt.Fprintf(&b, "%-44s %9d ms %9d ms  %s\n", name, before.Milliseconds(), after.Milliseconds(), bound)
 	}
 	row("manager started → a waiting run has its Pod", r.Before.Restart, r.After.Restart, restartBound.String())
+	row("manager started → it has seen all runs", r.Before.Seen, r.After.Seen, "")
 	row("run created → it has its sandbox Pod", r.Before.Begin, r.After.Begin, "as with none + 10 %")
 	row("kubectl motor list", r.Before.List, r.After.List, readBound.String())
 	row("kubectl motor inbox", r.Before.Inbox, r.After.Inbox, readBound.String())

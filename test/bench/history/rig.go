@@ -38,6 +38,9 @@ const (
 	settled    = 3 * compaction
 	// leave is how long a manager may take to end.
 	leave = 30 * time.Second
+	// A manager is quiet if it uses less than so many percent of a processor between two looks.
+	quietShare = 10
+	lookEvery  = 2 * time.Second
 	// maxSaid bounds what is kept of what a manager says.
 	maxSaid = 64 << 10
 )
@@ -219,6 +222,50 @@ func (p *process) end() error {
 	case <-time.After(leave):
 		return errors.Join(fmt.Errorf("the manager does not end within %s", leave), p.cmd.Process.Kill())
 	}
+}
+
+// quiet waits until the manager has nothing to do: it looks at each run once after its start.
+func (p *process) quiet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	last := time.Duration(math.MaxInt64)
+	for {
+		used, err := p.used()
+		if err != nil {
+			return err
+		}
+		if used-last >= 0 && used-last < quietShare*lookEvery/100 {
+			return nil
+		}
+		last = used
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the manager is busy all the time: %w", context.Cause(ctx))
+		case <-p.ended:
+			return fmt.Errorf("the manager ended:\n%s", p.said())
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// used returns the processor time that the manager has used, to a hundredth of a second.
+func (p *process) used() (time.Duration, error) {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the processor time of the manager: %w", err)
+	}
+	return usedIn(string(content))
+}
+
+// usedIn sums up the fields utime and stime of proc_pid_stat(5), in hundredths of a second on Linux. The name before them may have spaces.
+func usedIn(stat string) (time.Duration, error) {
+	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("%q is no line of /proc/PID/stat", stat)
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err, err2)
 }
 
 // tail keeps the end of what a program says.

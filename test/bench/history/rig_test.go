@@ -5,6 +5,7 @@ package history
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -18,6 +19,19 @@ func TestTheSizeIsThatInUse(t *testing.T) {
 	}
 	if _, err := sizeIn([]byte("other 1\n")); err == nil {
 		t.Error("metrics without the size are no error")
+	}
+}
+
+func TestTheProcessorTimeIsThatOfUserAndSystem(t *testing.T) {
+	t.Parallel()
+	got, err := usedIn("7 (a ) name) S 1 7 7 0 -1 4194560 100 0 0 0 150 25 0 0 20 0 9 0 1 2 3")
+	if err != nil || got != 1750*time.Millisecond {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, bad := range []string{"", "7 (name) S 1", "7 (name) S 1 7 7 0 -1 4194560 100 0 0 0 x 25"} {
+		if _, err := usedIn(bad); err == nil {
+			t.Errorf("%q is no error", bad)
+		}
 	}
 }
 
