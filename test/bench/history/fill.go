@@ -83,10 +83,17 @@ func finished(namespace string, number int) *v1alpha1.MotorRun {
 	}
 	st := &run.Status
 	st.Phase, st.Reason, st.Steps, st.CompletionTime = phase, reason, 7, &ended
+	// The status is what the manager would write, or it would write it when it sees the run first.
+	st.ObservedGeneration, st.StartTime = 1, &ended
 	st.Message = "The run has ended."
 	st.Result = &v1alpha1.RunResult{OK: succeeded == metav1.ConditionTrue, Summary: st.Message}
-	for kind, status := range map[string]metav1.ConditionStatus{v1alpha1.ConditionFinished: metav1.ConditionTrue, v1alpha1.ConditionSucceeded: succeeded} {
-		apimeta.SetStatusCondition(&st.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: st.Message, LastTransitionTime: ended})
+	for _, c := range []metav1.Condition{
+		{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: reason},
+		{Type: v1alpha1.ConditionSucceeded, Status: succeeded, Reason: reason},
+		{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRunEnded, ObservedGeneration: 1},
+	} {
+		c.Message, c.LastTransitionTime = st.Message, ended
+		apimeta.SetStatusCondition(&st.Conditions, c)
 	}
 	return run
 }

@@ -5,6 +5,7 @@ package peers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/prometheus/common/expfmt"
@@ -30,7 +31,7 @@ func countWrites(content []byte) (sum float64, err error) {
 	}
 	family := families["apiserver_request_total"]
 	if family == nil {
-		return 0, fmt.Errorf("the API server counts no requests")
+		return 0, errors.New("the API server counts no requests")
 	}
 	for _, m := range family.GetMetric() {
 		label := map[string]string{}

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,7 +29,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:])
+	err := run(ctx, os.Args[1:], os.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -38,7 +39,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	ctrl.SetLogger(logr.Discard())
 	flags := flag.NewFlagSet("measure", flag.ContinueOnError)
 	var o history.Options
@@ -53,11 +54,11 @@ func run(ctx context.Context, args []string) (err error) {
 	if o.Manager == "" || o.Plugin == "" || o.Runs < 1 || o.Rounds < 1 {
 		return errors.New("-manager and -plugin must name programs, and -runs and -rounds must be 1 or more")
 	}
-	report, err := history.Measure(ctx, o, os.Stdout)
+	report, err := history.Measure(ctx, o, out)
 	if err != nil {
 		return err
 	}
-	fmt.Print(report.Table())
+	fmt.Fprint(out, report.Table())
 	if *file != "" {
 		content, err := json.MarshalIndent(report, "", "  ")
 		if err != nil {
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	if missed := report.Missed(); len(missed) > 0 {
 		for _, line := range missed {
-			fmt.Println(line)
+			fmt.Fprintln(out, line)
 		}
 		return errors.New("a figure misses its bound")
 	}
