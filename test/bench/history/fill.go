@@ -24,7 +24,7 @@ import (
 const writers = 16
 
 // textBytes is the text of a task that makes a run as large as test/scale says that one is.
-const textBytes = 5600
+const textBytes = 5000
 
 // Name returns the name of a finished run.
 func Name(number int) string { return fmt.Sprintf("ended-%06d", number) }
