@@ -35,6 +35,9 @@ REQUEST = 30
 
 _PAGE = 500
 
+# How often an answer is sent when the run changes at the same time.
+_TRIES = 3
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -230,8 +233,8 @@ class Client:
         step = cast(MotorStep, self._read("motorsteps", name, f"there is no step {name}"))
         calls = [a.get("callID") for a in step.get("status", {}).get("asks", []) if a["id"] == ask.id]
         for call in step["spec"].get("toolCalls", []):
-            if call["id"] in calls and _digest(tool, call["arguments"]) == digest:
-                return call["arguments"]
+            if call["id"] in calls and _digest(tool, call.get("arguments", "")) == digest:
+                return call.get("arguments", "")
         raise Refused(f"the step {name} does not have the call of the ask {ask.id} with the digest {digest}")
 
     def answer(self, name: str, id: str, answer: str) -> MotorRun:
@@ -304,20 +307,27 @@ class Client:
 
     def _send(self, run: MotorRun, ask: Ask, response: dict[str, Any]) -> MotorRun:
         response = {"id": ask.id} | {key: value for key, value in response.items() if value}
-        inputs = run["status"]["pendingInputs"]
-        index = next(i for i, p in enumerate(inputs) if p["id"] == ask.id)
         role = "motorcortex-approver" if ask.kind in ("Approval", "DomainRequest") else "motorcortex-responder"
-        try:
-            return self._patch(run, [
-                {"op": "test", "path": f"/status/pendingInputs/{index}/id", "value": ask.id}, {"op": "add", "path": "/spec/responses/-", "value": response},
-            ], f"the run {ask.run} did not take the answer", role)
-        except Refused:
-            now = self.get(ask.run)
-            if now["metadata"]["uid"] != run["metadata"]["uid"]:
-                raise Gone(f"the run {ask.run} that asked is gone, and there is another one of its name") from None
-            if _response(now, ask.id) or all(p["id"] != ask.id for p in now.get("status", {}).get("pendingInputs", [])):
-                self._otherwise(now, ask.id)
-            raise
+        for left in reversed(range(_TRIES)):
+            try:
+                return self._patch(run, [
+                    {"op": "test", "path": f"/status/pendingInputs/{_place(run, ask.id)}/id", "value": ask.id},
+                    {"op": "add", "path": "/spec/responses/-", "value": response},
+                ], f"the run {ask.run} did not take the answer", role)
+            except Refused as error:
+                now = self.get(ask.run)
+                if now["metadata"]["uid"] != run["metadata"]["uid"]:
+                    raise Gone(f"the run {ask.run} that asked is gone, and there is another one of its name") from None
+                same = next((a for a in self.asks(now) if a.id == ask.id and a.kind == ask.kind), None)
+                if not same:
+                    self._otherwise(now, ask.id)
+                # It asks that still. If its place in the list is another one, or someone wrote at the same time, it is worth another try.
+                cause = error.__cause__
+                conflict = isinstance(cause, kubernetes.client.ApiException) and cause.status == 409
+                if same.digest != ask.digest or not left or not conflict and _place(now, ask.id) == _place(run, ask.id):
+                    raise
+                run = now
+        raise AssertionError("the last try returns or raises")
 
     # Requests
 
@@ -470,6 +480,10 @@ def _response(run: MotorRun, id: str) -> MotorRunSpecResponses | None:
 def _open(run: MotorRun) -> list[PendingInput]:
     # The operator takes a moment to mark an ask as answered.
     return [p for p in run.get("status", {}).get("pendingInputs", []) if not p.get("answered") and not _response(run, p["id"])]
+
+
+def _place(run: MotorRun, id: str) -> int:
+    return next((i for i, p in enumerate(run.get("status", {}).get("pendingInputs", [])) if p["id"] == id), -1)
 
 
 def _digest(tool: str, arguments: str) -> str:

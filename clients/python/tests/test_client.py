@@ -121,6 +121,32 @@ class Answers(Rig):
                 self.client.answer("a", "q", "x")
         self.patch.assert_not_called()
 
+    def test_an_answer_is_sent_again_when_the_run_changed_at_the_same_time(self) -> None:
+        moved = a_run({"id": "other", "kind": "Retry"}, QUESTION)
+        self.api.get_namespaced_custom_object.side_effect = [a_run(QUESTION), moved]
+        self.patch.side_effect = [refusal(422, "the server rejected our request"), {}]
+        self.client.answer("a", "q", "x")
+        self.assertEqual(self.sent()[1]["path"], "/status/pendingInputs/1/id")
+        self.has(a_run(QUESTION))
+        self.patch.reset_mock()
+        self.patch.side_effect = refusal(409, "conflict")
+        with self.assertRaisesRegex(Refused, "conflict"):
+            self.client.answer("a", "q", "x")
+        self.assertEqual(self.patch.call_count, 3)
+        other = a_run(APPROVAL | {"action": APPROVAL["action"] | {"argsDigest": "sha256:other"}})
+        self.api.get_namespaced_custom_object.side_effect = [a_run(APPROVAL), other]
+        self.patch.reset_mock()
+        with self.assertRaises(Refused):
+            self.client.approve("a", "p", DIGEST)
+        self.assertEqual(self.patch.call_count, 1)
+
+    def test_a_call_without_arguments(self) -> None:
+        digest = args_digest("bash", "")
+        run = a_run(APPROVAL | {"action": {"tool": "bash", "arguments": "cut", "argsDigest": digest}})
+        step = {"status": {"asks": [{"id": "p", "callID": "c"}]}, "spec": {"toolCalls": [{"id": "c"}]}}
+        self.api.get_namespaced_custom_object.side_effect = lambda *args, **_: run if args[3] == "motorruns" else step
+        self.assertEqual(self.client.arguments(self.client.asks(run)[0]), "")
+
     def test_an_answer_that_is_refused(self) -> None:
         answered = a_run(QUESTION)
         answered["spec"]["responses"] = [{"id": "q", "respondedBy": "dana"}]
