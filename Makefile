@@ -72,6 +72,7 @@ SIDE_BY_SIDE = Engine|Chaos|Fleet|Signals|AManager|AWholeManager|Pool|Following|
 
 .PHONY: test-api
 test-api: ## Tests against a real API server, with the race detector those of SIDE_BY_SIDE.
+	@hack/clients.sh build
 	# Most of the processor time goes to the API server, whose heap is small: it collects garbage less often. And half of a test's time is waiting.
 	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" GOGC=400 go test -vet=off -skip '^Test($(SIDE_BY_SIDE))' -parallel 4 -timeout 40m ./test/api/...
 	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" GOGC=400 CGO_ENABLED=1 go test -race -vet=off -run '^Test($(SIDE_BY_SIDE))' -parallel 4 -timeout 40m ./test/api
@@ -117,7 +118,7 @@ test-page: ## The page of kubectl motor ui in Chromium, with a cluster in memory
 	go test -C test/page -timeout 15m ./...
 
 .PHONY: test-clients
-test-clients: ## The Python client: its types and its tests, without a cluster. make test-api has its example talk to an API server.
+test-clients: ## The Python and the TypeScript client: types and tests, without a cluster. make test-api has their examples talk to an API server.
 	@hack/clients.sh
 
 .PHONY: figures
@@ -157,7 +158,8 @@ generate: ## Generate deepcopy functions, CRDs, clients, RBAC and the pages of t
 	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
 	mkdir -p $(GENERATED)/docs/reference && go run ./hack/tooldocs -o $(GENERATED)/docs/reference/tools.md
 	go run ./hack/apidocs -o $(GENERATED)/docs/reference
-	mkdir -p $(GENERATED)/clients/python/motorcortex && go run ./hack/clienttypes $(GENERATED)/config/crd/bases $(GENERATED)/clients/python/motorcortex/types.py
+	mkdir -p $(GENERATED)/clients/python/motorcortex $(GENERATED)/clients/typescript/src
+	go run ./hack/clienttypes $(GENERATED)/config/crd/bases $(GENERATED)/clients/python/motorcortex/types.py $(GENERATED)/clients/typescript/src/types.ts
 
 .PHONY: generate-client
 generate-client: CLIENT = $(abspath $(GENERATED))/pkg/client

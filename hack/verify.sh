@@ -14,7 +14,7 @@ complain() {
 
 make --no-print-directory generate GENERATED="$fresh"
 pages=$(cd "$fresh" && echo docs/reference/*.md)
-for f in api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml pkg/client/{applyconfiguration,clientset,informers,listers} clients/python/motorcortex/types.py $pages; do
+for f in api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml pkg/client/{applyconfiguration,clientset,informers,listers} clients/python/motorcortex/types.py clients/typescript/src/types.ts $pages; do
 	diff -r "$fresh/$f" "$f" >/dev/null || complain "stale: $f; run make generate and commit what it changes"
 done
 for module in . api pkg/client hack/devcluster hack/layout hack/tools hack/lint test/stores test/bench/peers/agentsandbox test/bench/peers/tekton test/eval test/page; do

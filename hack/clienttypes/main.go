@@ -2,7 +2,7 @@
 
 // The clienttypes makes the types of the clients that are not of Go, out of the schemas of the CustomResourceDefinitions.
 //
-//	clienttypes CRD-FOLDER PYTHON-FILE
+//	clienttypes CRD-FOLDER PYTHON-FILE TYPESCRIPT-FILE
 package main
 
 import (
@@ -15,22 +15,27 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: clienttypes CRD-FOLDER PYTHON-FILE")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: clienttypes CRD-FOLDER PYTHON-FILE TYPESCRIPT-FILE")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "clienttypes:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder, file string) error {
+func run(folder, pythonFile, typescriptFile string) error {
 	objects, err := collect(folder)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(writePython(objects)), 0o644) //nolint:gosec // It is source text, which everybody may read.
+	for file, text := range map[string]string{pythonFile: writePython(objects), typescriptFile: writeTypeScript(objects)} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // It is source text, which everybody may read.
+			return err
+		}
+	}
+	return nil
 }
 
 // collect returns the types of all kinds in a folder, in the order in which they need each other.
