@@ -87,7 +87,8 @@ class AsyncClient:
     async def act(
         self, task: str, source: str, language: Literal["javascript", "python"] = "javascript", *, domains: Sequence[str] = (), timeout: float = 120,
     ) -> dict[str, Any]:
-        return await asyncio.to_thread(self._of.act, task, source, language, domains=domains, timeout=timeout)
+        run = await asyncio.to_thread(self._of._act, task, source, language, domains)
+        return client._acted(await self.wait(run["metadata"]["name"], timeout=timeout))
 
 
 def _next(events: Iterator[Event]) -> Event | None:

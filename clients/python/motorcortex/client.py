@@ -135,17 +135,15 @@ class Client:
 
         task says for people what it is for. timeout is in seconds; when it is over, Timeout is raised, and the run goes on.
         """
+        return _acted(self.wait(self._act(task, source, language, domains)["metadata"]["name"], timeout=timeout))
+
+    def _act(self, task: str, source: str, language: str, domains: Sequence[str]) -> MotorRun:
         if not task.strip():
             raise ValueError("the task is empty")
         spec: dict[str, Any] = {"mode": "Oneshot", "code": {"language": language, "source": source, "purpose": task}}
         if domains:
             spec["domains"] = list(domains)
-        ended = self.wait(self._create(spec)["metadata"]["name"], timeout=timeout)
-        status = ended.get("status", {})
-        value = status.get("result", {}).get("value", "")
-        if not value:
-            return {"ok": False, "error": {"code": status.get("reason", ""), "message": status.get("message", "")}}
-        return cast(dict[str, Any], json.loads(value))
+        return self._create(spec)
 
     def _create(self, spec: Mapping[str, Any], name: str = "") -> MotorRun:
         metadata = {"name": name} if name else {"generateName": "run-"}
@@ -467,6 +465,14 @@ class _Seen:
         if ended:
             self.ended = True
             yield Event("Ended", run)
+
+
+def _acted(ended: MotorRun) -> dict[str, Any]:
+    status = ended.get("status", {})
+    value = status.get("result", {}).get("value", "")
+    if not value:
+        return {"ok": False, "error": {"code": status.get("reason", ""), "message": status.get("message", "")}}
+    return cast(dict[str, Any], json.loads(value))
 
 
 def _ask(namespace: str, run: MotorRun, p: PendingInput) -> Ask:
