@@ -171,6 +171,7 @@ test("what is not asked is not answered", async () => {
     [aRun([approval]), NotAsked, /it asks Approval under the id p/],
     [done, NotAsked, /has ended \(Completed\)/],
     [answered, AlreadyAnswered, /by dana/],
+    [aRun([{ ...question, answered: true }]), NotAsked, /asks nothing now/],
   ] as const) {
     const r = rig(run);
     await assert.rejects(r.client.answer("a", "q", "x"), (e: Error) => e instanceof error && says.test(e.message));
@@ -321,5 +322,10 @@ test("an API server can be away for a minute", async () => {
   const r = rig(away);
   await assert.rejects(r.types(), (e: Error) => e instanceof MotorCortexError && /away/.test(e.message));
   assert.ok(r.now > 60_000 && r.now < 120_000);
-  await assert.rejects(rig(new Failure(403, "may not")).types(), /motorcortex-viewer/);
+  const refused = rig(new Failure(403, "may not"));
+  await assert.rejects(refused.types(), /motorcortex-viewer/);
+  assert.equal(refused.now, 0);
+  const twice = rig(away, ...Array<unknown>(8).fill(aRun()), away, done);
+  assert.deepEqual(await twice.types(), ["Changed", "Ended"]);
+  assert.ok(twice.now > 80_000);
 });
