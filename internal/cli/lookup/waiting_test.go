@@ -58,3 +58,53 @@ func TestRunsOfTheNamespacesThatAPersonMayRead(t *testing.T) {
 		}
 	}
 }
+
+// A namespace with very many runs leaves room for others, and what is left out is said.
+func TestWhatIsReadOfWaitingRunsIsBounded(t *testing.T) {
+	t.Parallel()
+	scheme, err := cluster.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := 0
+	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			requests++
+			options := (&client.ListOptions{}).ApplyOptions(o)
+			l := list.(*v1alpha1.MotorRunList)
+			l.Items, l.Continue = nil, "more"
+			namespace := "loud"
+			if options.Continue == "more" {
+				namespace, l.Continue = "quiet", ""
+			}
+			for range 3 {
+				l.Items = append(l.Items, v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
+			}
+			return nil
+		},
+	}).Build()
+	for name, tt := range map[string]struct {
+		bounds      lookup.Bounds
+		loud, quiet int
+		requests    int
+		left        bool
+	}{
+		"nothing is":     {lookup.Bounds{}, 3, 3, 2, false},
+		"enough":         {lookup.Bounds{Runs: 6, RunsOf: 3, Requests: 2}, 3, 3, 2, false},
+		"a namespace":    {lookup.Bounds{RunsOf: 2}, 2, 2, 2, true},
+		"all runs":       {lookup.Bounds{Runs: 4}, 3, 1, 2, true},
+		"both":           {lookup.Bounds{Runs: 3, RunsOf: 2}, 2, 1, 2, true},
+		"full after one": {lookup.Bounds{Runs: 3}, 3, 0, 1, true},
+		"the requests":   {lookup.Bounds{Requests: 1}, 3, 0, 1, true},
+	} {
+		requests = 0
+		runs, left, err := lookup.WaitingWithin(t.Context(), c, "", tt.bounds)
+		of := map[string]int{}
+		for i := range runs {
+			of[runs[i].Namespace]++
+		}
+		if err != nil || of["loud"] != tt.loud || of["quiet"] != tt.quiet || left != tt.left || requests != tt.requests {
+			t.Errorf("%s bounded: %v, left %v, %d requests, %v", name, of, left, requests, err)
+		}
+	}
+}
