@@ -96,7 +96,7 @@ func partsOf(tool, arguments string) []partView {
 
 // inbox lists what runs ask, the oldest deadline first.
 func inbox(ctx context.Context, q *query) (any, error) {
-	list, err := lookup.Waiting(ctx, q.Client, q.namespace())
+	list, left, err := lookup.WaitingWithin(ctx, q.Client, q.namespace(), q.bounds.Inbox)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func inbox(ctx context.Context, q *query) (any, error) {
 	slices.SortStableFunc(found, func(a, b askView) int {
 		return cmp.Or(compareDeadlines(a.Expires, b.Expires), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
 	})
-	return map[string]any{"items": found, "more": more, "now": q.now}, nil
+	return map[string]any{"items": found, "more": more, "left": left, "now": q.now}, nil
 }
 
 // fair returns the runs in turns: the first run of each namespace, then the second of each. Within a turn they keep their order. Without it, a namespace

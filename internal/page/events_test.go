@@ -19,7 +19,7 @@ import (
 func streams(t *testing.T, beat time.Duration) (p *Page, server *httptest.Server, open func() (await func(string), done <-chan struct{})) {
 	t.Helper()
 	c := fakecluster.New(t)
-	p = New(func(*http.Request) (Person, error) { return Person{Key: "dana", Client: c, Namespace: "ns"}, nil })
+	p = New(func(*http.Request) (Person, error) { return Person{Key: "dana", Client: c, Namespace: "ns"}, nil }, Own())
 	p.beat = beat
 	server = httptest.NewUnstartedServer(p)
 	// A stream outlives what other requests may take.

@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/page/assets"
 	"motorcortex.dev/motorcortex/internal/page/live"
 )
@@ -31,8 +32,23 @@ type Person struct {
 	Key string
 	// Client has the rights of the person.
 	Client client.WithWatch
-	// Namespace is the one that the page begins with.
+	// Namespace is the one that the page begins with, "*" for all.
 	Namespace string
+	// Logout is the path that ends the login of the person with a POST, "" if there is none.
+	Logout string
+}
+
+// Bounds are what a page may use.
+type Bounds struct {
+	// Live bounds the windows that are told of changes.
+	Live live.Limits
+	// Inbox bounds what is read for an inbox. What is left out is said.
+	Inbox lookup.Bounds
+}
+
+// Own returns the bounds of a page that one person has for themselves.
+func Own() Bounds {
+	return Bounds{Live: live.Limits{Pages: 32, PagesOf: 32, Feeds: 16, FeedsOf: 16}}
 }
 
 // Access returns who made a request.
@@ -41,6 +57,7 @@ type Access func(*http.Request) (Person, error)
 // Page serves the page. Close ends its watches.
 type Page struct {
 	access Access
+	bounds Bounds
 	hub    *live.Hub
 	mux    *http.ServeMux
 	now    func() time.Time
@@ -48,9 +65,9 @@ type Page struct {
 	beat time.Duration
 }
 
-// New returns a page.
-func New(access Access) *Page {
-	p := &Page{access: access, hub: live.New(words), mux: http.NewServeMux(), now: time.Now, beat: 15 * time.Second}
+// New returns a page with these bounds.
+func New(access Access, bounds Bounds) *Page {
+	p := &Page{access: access, bounds: bounds, hub: live.New(words, bounds.Live), mux: http.NewServeMux(), now: time.Now, beat: 15 * time.Second}
 	p.mux.Handle("GET /", assets.Handler())
 	p.handle("GET /api/me", me)
 	p.handle("GET /api/namespaces", namespaces)
@@ -79,7 +96,8 @@ type query struct {
 	*http.Request
 	Person
 
-	now time.Time
+	now    time.Time
+	bounds Bounds
 }
 
 // namespace is the one of the path, or else of the query: "" is for all of them.
@@ -123,7 +141,7 @@ func (p *Page) handle(pattern string, answer func(context.Context, *query) (any,
 			if err != nil {
 				return nil, err
 			}
-			return answer(ctx, &query{Request: r, Person: person, now: p.now()})
+			return answer(ctx, &query{Request: r, Person: person, now: p.now(), bounds: p.bounds})
 		}()
 		if err != nil {
 			send(w, statusOf(err), map[string]string{"error": words(err)})

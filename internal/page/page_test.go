@@ -27,7 +27,7 @@ func newRig(t *testing.T, c *fakecluster.Cluster) *rig {
 	t.Helper()
 	p := page.New(func(*http.Request) (page.Person, error) {
 		return page.Person{Key: "dana", Client: c, Namespace: "ns"}, nil
-	})
+	}, page.Own())
 	t.Cleanup(p.Close)
 	return &rig{t, c, p}
 }
@@ -89,7 +89,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 // A request without a person reaches no cluster.
 func TestARequestOfNoPersonIsRefused(t *testing.T) {
 	t.Parallel()
-	p := page.New(func(*http.Request) (page.Person, error) { return page.Person{}, errors.New("no\u202e such person") })
+	p := page.New(func(*http.Request) (page.Person, error) { return page.Person{}, errors.New("no\u202e such person") }, page.Own())
 	t.Cleanup(p.Close)
 	for _, path := range []string{"/api/me", "/api/inbox", "/api/events"} {
 		w := httptest.NewRecorder()

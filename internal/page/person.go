@@ -23,7 +23,7 @@ func me(ctx context.Context, q *query) (any, error) {
 	if err := q.Client.Create(ctx, review); err != nil {
 		return nil, fmt.Errorf("ask the cluster who you are: %w", err)
 	}
-	return map[string]string{"user": show.Text(review.Status.UserInfo.Username), "namespace": q.Namespace}, nil
+	return map[string]string{"user": show.Text(review.Status.UserInfo.Username), "namespace": q.Namespace, "logout": q.Logout}, nil
 }
 
 // namespaces lists those that a person can choose from. A person who may not list them types the name.

@@ -25,7 +25,8 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// statusOf is the HTTP status of an error. 401 is not among them: it would mean that the window is not open any more.
+// statusOf is the HTTP status of an error. 401 is not among them: it means that the window or the login has ended, and is answered
+// before the page is asked.
 func statusOf(err error) int {
 	if p, ok := errors.AsType[problem](err); ok {
 		return p.status
@@ -53,7 +54,7 @@ func words(err error) string {
 	case apierrors.IsForbidden(err):
 		return forbidden(err)
 	case apierrors.IsUnauthorized(err):
-		return "The cluster does not know you any more. Log in again as for kubectl, and start kubectl motor ui anew: " + text
+		return "The cluster does not know you any more. Log in again. With kubectl motor ui, log in as for kubectl, and start it anew: " + text
 	case apierrors.IsInvalid(err):
 		return "The cluster did not take it: " + show.Text(lookup.Invalid(err))
 	case errors.Is(err, context.DeadlineExceeded):
@@ -74,7 +75,11 @@ func forbidden(err error) string {
 	if !ok || status.Status().Details == nil {
 		return text
 	}
-	role := roles[status.Status().Details.Kind]
+	kind := status.Status().Details.Kind
+	if kind == "users" || kind == "groups" {
+		return "The server of this page may not act as you: the person who runs it must give it the right. " + text
+	}
+	role := roles[kind]
 	if role == "" {
 		return "You may not do this: " + text
 	}

@@ -26,6 +26,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		"a right is missing":      {apierrors.NewForbidden(runs, "", errors.New("no")), 403, "Have the ClusterRole motorcortex-viewer bound to you"},
 		"of something else":       {apierrors.NewForbidden(secrets, "", errors.New("no")), 403, "You may not do this: secrets is forbidden"},
+		"a server that may not":   {apierrors.NewForbidden(schema.GroupResource{Resource: "users"}, "dana", errors.New("cannot impersonate")), 403, "The server of this page may not act as you"},
 		"refused by a policy":     {apierrors.NewForbidden(runs, "run", errors.New("policy denied request: dana may not answer")), 403, "dana may not answer"},
 		"logged out":              {apierrors.NewUnauthorized("token has expired"), 502, "Log in again"},
 		"not there":               {apierrors.NewNotFound(runs, "run"), 404, "not found"},

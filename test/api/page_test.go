@@ -36,7 +36,7 @@ func pageOf(t *testing.T, user, namespace string) *page.Page {
 	must(t, err)
 	p := page.New(func(*http.Request) (page.Person, error) {
 		return page.Person{Key: user, Client: c, Namespace: namespace}, nil
-	})
+	}, page.Own())
 	t.Cleanup(p.Close)
 	return p
 }

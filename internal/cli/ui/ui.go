@@ -75,7 +75,7 @@ the link in a private window. Without --port the port is another one each time.`
 		}
 		p := page.New(func(*http.Request) (page.Person, error) {
 			return page.Person{Key: "user", Client: cl, Namespace: namespace}, nil
-		})
+		}, page.Own())
 		// The end of the terminal or of its session leaves no file behind, as an interrupt does not.
 		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()

@@ -13,14 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const (
-	// maxSubscriptions is how many pages are told at once.
-	maxSubscriptions = 32
-	// maxFeeds is how many persons and namespaces are watched at once.
-	maxFeeds = 16
-	// maxPending is how many changes a slow page is told one by one.
-	maxPending = 256
-)
+// maxPending is how many changes a slow page is told one by one.
+const maxPending = 256
+
+// Limits are how many pages are told at once, and how many watches there are for them.
+type Limits struct {
+	// Pages is for all persons together, and PagesOf for one.
+	Pages, PagesOf int
+	// Feeds is how many persons and namespaces are watched at once, and FeedsOf how many namespaces for one person.
+	Feeds, FeedsOf int
+}
 
 var (
 	// ErrFull is why a page is not told.
@@ -52,9 +54,12 @@ type Change struct {
 // Hub has the watches.
 type Hub struct {
 	explain func(error) string
+	limits  Limits
 
-	mu     sync.Mutex
-	feeds  map[feedKey]*feed
+	mu    sync.Mutex
+	feeds map[feedKey]*feed
+	// pages counts those of each person, and total all of them.
+	pages  map[string]int
 	total  int
 	closed bool
 	done   chan struct{}
@@ -64,8 +69,8 @@ type Hub struct {
 type feedKey struct{ who, namespace string }
 
 // New returns a hub. explain puts into words why something cannot be watched.
-func New(explain func(error) string) *Hub {
-	return &Hub{explain: explain, feeds: map[feedKey]*feed{}, done: make(chan struct{})}
+func New(explain func(error) string, limits Limits) *Hub {
+	return &Hub{explain: explain, limits: limits, pages: map[string]int{}, feeds: map[feedKey]*feed{}, done: make(chan struct{})}
 }
 
 // Subscription is one page.
@@ -85,7 +90,7 @@ func (h *Hub) Subscribe(who string, c client.WithWatch, namespace string) (*Subs
 	defer h.mu.Unlock()
 	key := feedKey{who, namespace}
 	f := h.feeds[key]
-	if h.closed || h.total >= maxSubscriptions || f == nil && len(h.feeds) >= maxFeeds {
+	if h.closed || h.total >= h.limits.Pages || h.pages[who] >= h.limits.PagesOf || f == nil && h.feedsFull(who) {
 		return nil, ErrFull
 	}
 	if f == nil {
@@ -99,8 +104,20 @@ func (h *Hub) Subscribe(who string, c client.WithWatch, namespace string) (*Subs
 	}
 	s := &Subscription{feed: f, hub: h, pending: map[Change]bool{}, wake: make(chan struct{}, 1)}
 	h.total++
+	h.pages[who]++
 	f.add(s)
 	return s, nil
+}
+
+// feedsFull reports whether a person can have no further namespace watched. The lock is held.
+func (h *Hub) feedsFull(who string) bool {
+	of := 0
+	for key := range h.feeds {
+		if key.who == who {
+			of++
+		}
+	}
+	return of >= h.limits.FeedsOf || len(h.feeds) >= h.limits.Feeds
 }
 
 // Close ends the subscription, and with the last one of a feed its watches. It may be called once.
@@ -109,6 +126,9 @@ func (s *Subscription) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.total--
+	if h.pages[s.feed.key.who]--; h.pages[s.feed.key.who] == 0 {
+		delete(h.pages, s.feed.key.who)
+	}
 	if s.feed.remove(s) == 0 {
 		s.feed.end()
 		delete(h.feeds, s.feed.key)

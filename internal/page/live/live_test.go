@@ -23,10 +23,12 @@ import (
 
 func words(err error) string { return "because: " + err.Error() }
 
+var limits = live.Limits{Pages: 32, PagesOf: 24, Feeds: 16, FeedsOf: 12}
+
 // hub is a hub that ends with the test.
 func hub(t *testing.T) *live.Hub {
 	t.Helper()
-	h := live.New(words)
+	h := live.New(words, limits)
 	t.Cleanup(h.Close)
 	return h
 }
@@ -190,9 +192,33 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	}
 }
 
+// One person cannot take the windows and the watches of all.
+func TestEachPersonHasTheirOwnLimits(t *testing.T) {
+	t.Parallel()
+	c := fakecluster.New(t)
+	subscribed := func(h *live.Hub, who string, namespaces int) (n int) {
+		for {
+			s, err := h.Subscribe(who, c, fmt.Sprint("ns-", n%namespaces))
+			if err != nil {
+				return n
+			}
+			t.Cleanup(s.Close)
+			n++
+		}
+	}
+	h := hub(t)
+	if got := []int{subscribed(h, "dana", 1), subscribed(h, "eve", 1), subscribed(h, "will", 1)}; !slices.Equal(got, []int{limits.PagesOf, limits.Pages - limits.PagesOf, 0}) {
+		t.Errorf("windows: %v", got)
+	}
+	h = hub(t)
+	if got := []int{subscribed(h, "dana", 100), subscribed(h, "eve", 100)}; !slices.Equal(got, []int{limits.FeedsOf, limits.Feeds - limits.FeedsOf}) {
+		t.Errorf("namespaces: %v", got)
+	}
+}
+
 func TestAClosedHubEndsSubscriptions(t *testing.T) {
 	t.Parallel()
-	h := live.New(words)
+	h := live.New(words, limits)
 	s := subscribe(t, h, "dana", fakecluster.New(t), "ns")
 	ended := make(chan error, 1)
 	go func() {

@@ -4,9 +4,11 @@
 const tokenKey = 'token';
 
 export class Problem extends Error {
-  constructor(status, text) {
+  constructor(status, text, login) {
     super(text);
     this.status = status;
+    // login is the path to a login, if the server has one and wants it.
+    this.login = login;
   }
 }
 
@@ -21,11 +23,12 @@ async function ask(path, options = {}) {
     answer = await fetch(path, {...options, headers: {...headers(), ...options.headers}, cache: 'no-store', credentials: 'same-origin', redirect: 'error'});
   } catch (e) {
     if (e.name === 'AbortError') throw e;
-    throw new Problem(0, 'The server of this page does not answer. Does kubectl motor ui still run?');
+    throw new Problem(0, 'The server of this page does not answer. If it is kubectl motor ui: does it still run?');
   }
   if (answer.ok) return answer;
   const body = await answer.json().catch(() => ({}));
-  throw new Problem(answer.status, body.error ?? `The server of this page answered ${answer.status}.`);
+  if (answer.status === 401 && body.login) dispatchEvent(new CustomEvent('login', {detail: body.login}));
+  throw new Problem(answer.status, body.error ?? `The server of this page answered ${answer.status}.`, body.login);
 }
 
 // get reads from the API of the page. Words of a query that are undefined are left out.
@@ -38,6 +41,9 @@ export async function get(path, query = {}) {
 export async function post(path, body) {
   return (await ask(`/api/${path}`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)})).json();
 }
+
+// logout ends the login of the person.
+export const logout = async (path) => (await ask(path, {method: 'POST'})).json();
 
 // stream opens the stream of changes.
 export const stream = (namespace, signal) => ask(`/api/events?${new URLSearchParams({namespace})}`, {signal});

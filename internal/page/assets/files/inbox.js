@@ -38,8 +38,8 @@ export function inbox({namespace, say}) {
       const answer = await get('inbox', {namespace});
       setNow(answer.now);
       items = answer.items.filter((a) => !answered.has(askKeeper.key(a)));
-      more.hidden = !answer.more;
-      more.textContent = `${answer.more} more are not shown: choose a namespace.`;
+      more.hidden = !answer.more && !answer.left;
+      more.textContent = answer.left ? 'There may be more than the server reads at once: choose a namespace.' : `${answer.more} more are not shown: choose a namespace.`;
       show();
     },
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {get, openWindow} from './api.js';
+import {get, logout, openWindow} from './api.js';
 import {el} from './dom.js';
 import {follow} from './live.js';
 import {inbox} from './inbox.js';
@@ -145,11 +145,60 @@ async function chooser(first) {
   }
 }
 
+const loginLink = document.getElementById('login');
+const beforeKey = 'before-login', triedKey = 'tried-login';
+
+// A window that lost its login says so, and what a person typed stays.
+addEventListener('login', (e) => {
+  loginLink.href = e.detail;
+  loginLink.hidden = false;
+});
+loginLink.addEventListener('click', () => sessionStorage.setItem(beforeKey, location.hash));
+
+// toLogin leads to the login, and after it back to what the address asked for. It does so once in a while: a browser that keeps no cookies would be led
+// there for ever.
+function toLogin(path) {
+  if (Date.now() - Number(sessionStorage.getItem(triedKey)) < 30000) return false;
+  sessionStorage.setItem(triedKey, String(Date.now()));
+  sessionStorage.setItem(beforeKey, location.hash);
+  location.assign(path);
+  return true;
+}
+
+function showUser(me) {
+  document.getElementById('user').textContent = `You are ${me.user}.`;
+  loginLink.hidden = true;
+  sessionStorage.removeItem(triedKey);
+  const before = sessionStorage.getItem(beforeKey);
+  sessionStorage.removeItem(beforeKey);
+  if (before?.startsWith('#/') && !location.hash) history.replaceState(null, '', before);
+  const button = document.getElementById('logout');
+  button.hidden = !me.logout;
+  button.addEventListener('click', async () => {
+    try {
+      const {login} = await logout(me.logout);
+      stop.abort();
+      removeEventListener('hashchange', route);
+      // What the person saw is not for the next one at this screen.
+      view = null;
+      main.replaceChildren();
+      sessionStorage.clear();
+      sessionStorage.setItem(triedKey, String(Date.now()));
+      button.hidden = true;
+      document.getElementById('user').textContent = '';
+      dispatchEvent(new CustomEvent('login', {detail: login}));
+      say('You are logged out here. The login at the issuer may go on: log out there, too, if others use this browser.');
+    } catch (e) {
+      say(e.message, true);
+    }
+  });
+}
+
 async function start() {
   try {
     await openWindow();
     const me = await get('me');
-    document.getElementById('user').textContent = `You are ${me.user}.`;
+    showUser(me);
     const first = sessionStorage.getItem(namespaceKey) ?? me.namespace;
     namespace = first === everywhere ? '' : first;
     addEventListener('hashchange', route);
@@ -159,6 +208,7 @@ async function start() {
     route();
     await chooser(first);
   } catch (e) {
+    if (e.login && toLogin(e.login)) return;
     say(e.message, true);
   }
 }
