@@ -218,8 +218,8 @@ build-installer: ## Write the installation as one file, dist/install.yaml.
 
 .PHONY: sbom
 sbom: ## Write what is in each image, dist/images/NAME.spdx.json (SPDX 2.3).
-	@mkdir -p dist/images && cd hack/devcluster && go run ./images build -o $(CURDIR)/dist/images manager egressproxy mcpserver sandbox && \
-		go run ./images sbom -o $(CURDIR)/dist/images manager egressproxy mcpserver sandbox
+	@mkdir -p dist/images && cd hack/devcluster && go run ./images build -o $(CURDIR)/dist/images manager egressproxy mcpserver pageserver sandbox && \
+		go run ./images sbom -o $(CURDIR)/dist/images manager egressproxy mcpserver pageserver sandbox
 
 .PHONY: help
 help: ## Show this help.

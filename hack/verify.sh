@@ -20,7 +20,7 @@ done
 for module in . api pkg/client hack/devcluster hack/layout hack/tools hack/lint test/stores test/bench/peers/agentsandbox test/bench/peers/tekton test/eval test/page; do
 	(cd "$module" && go mod tidy -diff >/dev/null) || complain "stale: $module/go.mod or go.sum; run go mod tidy there"
 done
-for folder in config/default config/without-stamping config/namespaced config/cilium config/manager-egress config/archive config/prometheus config/metrics-ingress config/grafana config/samples/portfolio config/samples/portfolio/scripted config/samples/modelserver config/samples/tutorials config/mcpserver; do
+for folder in config/default config/without-stamping config/namespaced config/cilium config/manager-egress config/archive config/prometheus config/metrics-ingress config/grafana config/samples/portfolio config/samples/portfolio/scripted config/samples/modelserver config/samples/tutorials config/mcpserver config/page; do
 	go tool -modfile=hack/tools/go.mod kustomize build "$folder" >/dev/null || complain "does not build: $folder"
 done
 unformatted=$(git ls-files '*.go' | xargs gofmt -l)

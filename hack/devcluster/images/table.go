@@ -34,6 +34,7 @@ var table = []definition{
 	{Name: "manager-faults", Package: "./cmd/manager", Tags: "faults"},
 	{Name: "egressproxy", Package: "./cmd/egressproxy"},
 	{Name: "mcpserver", Package: "./cmd/mcpserver"},
+	{Name: "pageserver", Package: "./cmd/pageserver"},
 	{Name: "modelserver", Package: "./test/modelserver"},
 	{Name: "s3server", Package: "github.com/versity/versitygw/cmd/versitygw", Module: "test/stores"},
 	{Name: "agent-sandbox", Package: "sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller", Module: "test/bench/peers/agentsandbox"},
