@@ -35,6 +35,8 @@ type Issuer struct {
 	redirect string
 	claims   map[string]any
 	codes    map[string]grant
+	// careless issuers take a code more than once.
+	careless bool
 }
 
 // grant is what a code stands for.
@@ -66,6 +68,13 @@ func (i *Issuer) LogIn(redirect string, claims map[string]any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.redirect, i.claims = redirect, claims
+}
+
+// BeCareless has the issuer take a code more than once, against its standard.
+func (i *Issuer) BeCareless() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.careless = true
 }
 
 func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
@@ -103,7 +112,9 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	defer i.mu.Unlock()
 	id, secret, _ := r.BasicAuth()
 	g, known := i.codes[r.PostFormValue("code")]
-	delete(i.codes, r.PostFormValue("code"))
+	if !i.careless {
+		delete(i.codes, r.PostFormValue("code"))
+	}
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if id != ClientID || secret != Secret || !known || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) || r.PostFormValue("redirect_uri") != i.redirect {
 		w.WriteHeader(http.StatusBadRequest)

@@ -48,6 +48,8 @@ const (
 	maxIssuer = 1 << 20
 	// maxExchanges is how many logins are checked with the issuer at once.
 	maxExchanges = 16
+	// maxCause is the most characters of a cause in the log. Errors can have answers of the issuer in them.
+	maxCause = 1000
 	// maxSecret is the most bytes of the secret of the client.
 	maxSecret = 4096
 )
@@ -176,6 +178,9 @@ func (l *Logins) known(ctx context.Context) (*oidc.Provider, error) {
 	if l.silent != nil && l.now().Sub(l.asked) < issuerPause {
 		return nil, l.silent
 	}
+	// A browser that breaks off is no silence of the issuer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), issuerTime)
+	defer cancel()
 	p, err := oidc.NewProvider(oidc.ClientContext(ctx, l.client), l.options.Issuer)
 	l.silent, l.asked = err, l.now()
 	if err != nil {
@@ -242,7 +247,7 @@ func (l *Logins) callback(w http.ResponseWriter, r *http.Request) {
 	case l.exchanging <- struct{}{}:
 		defer func() { <-l.exchanging }()
 	default:
-		l.refuse(w, http.StatusServiceUnavailable, "Too many persons log in at once. Try again in a moment.", nil)
+		l.refuse(w, http.StatusServiceUnavailable, "Too many persons log in at once. Try again in a moment.", errors.New("the issuer is asked by too many logins"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), l.client), issuerTime)
@@ -331,7 +336,7 @@ var refusal = template.Must(template.New("").Parse(`<!doctype html><html lang="e
 
 // refuse answers a browser that is not let in. The cause is for the log alone: it can have texts of other programs.
 func (l *Logins) refuse(w http.ResponseWriter, status int, says string, err error) {
-	l.log.Warn("a login came to nothing", "status", status, "error", err)
+	l.log.Warn("a login came to nothing", "status", status, "error", fmt.Sprintf("%.*s", maxCause, fmt.Sprint(err)))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = refusal.Execute(w, says) // A browser that left needs no answer.

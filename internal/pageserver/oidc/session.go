@@ -16,7 +16,7 @@ import (
 const (
 	// sessionCookie has the session. Its prefix has browsers take it over TLS alone, from this host and no other.
 	sessionCookie = "__Host-motorcortex"
-	// maxRequests is how many requests of a session are served at once.
+	// maxRequests is how many requests of a person are served at once.
 	maxRequests = 32
 )
 
@@ -45,33 +45,40 @@ type sessions struct {
 	mu sync.Mutex
 	// requests are what ends the requests of a session that are served now.
 	requests map[string]map[*context.CancelFunc]bool
-	ended    once
+	// of counts the requests of each person, in all sessions.
+	of    map[string]int
+	ended once
 }
 
-// begin has a request end with its session. It returns false if the session has ended or has too many requests.
-func (s *sessions) begin(id string, cancel context.CancelFunc) (end func(), status int) {
+// begin has a request end with its session. Its status is 0 unless the session has ended, or the person has too many requests.
+func (s *sessions) begin(session *Session, cancel context.CancelFunc) (end func(), status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// The lock is held: a logout comes before and is seen, or after and ends the request.
+	id, user := session.ID, session.User
 	if s.ended.taken(id) {
 		return nil, http.StatusUnauthorized
 	}
-	if len(s.requests[id]) >= maxRequests {
+	if s.of[user] >= maxRequests {
 		return nil, http.StatusTooManyRequests
 	}
 	if s.requests == nil {
-		s.requests = map[string]map[*context.CancelFunc]bool{}
+		s.requests, s.of = map[string]map[*context.CancelFunc]bool{}, map[string]int{}
 	}
 	if s.requests[id] == nil {
 		s.requests[id] = map[*context.CancelFunc]bool{}
 	}
 	s.requests[id][&cancel] = true
+	s.of[user]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.requests[id], &cancel)
 		if len(s.requests[id]) == 0 {
 			delete(s.requests, id)
+		}
+		if s.of[user]--; s.of[user] == 0 {
+			delete(s.of, user)
 		}
 	}, 0
 }
@@ -106,7 +113,7 @@ func (l *Logins) Require(next http.Handler) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), sessionKey{}, session), session.Expires.Sub(l.now()))
 		defer cancel()
-		end, status := l.sessions.begin(session.ID, cancel)
+		end, status := l.sessions.begin(&session, cancel)
 		switch status {
 		case 0:
 			defer end()

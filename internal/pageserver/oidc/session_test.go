@@ -34,8 +34,13 @@ func newLogins(t *testing.T, o Options) *Logins {
 // given is the cookie of a new session of dana.
 func given(t *testing.T, l *Logins) *http.Cookie {
 	t.Helper()
+	return givenTo(t, l, "oidc:dana")
+}
+
+func givenTo(t *testing.T, l *Logins, user string) *http.Cookie {
+	t.Helper()
 	w := httptest.NewRecorder()
-	if err := l.give(w, "oidc:dana", []string{"oidc:a"}); err != nil {
+	if err := l.give(w, user, []string{"oidc:a"}); err != nil {
 		t.Fatal(err)
 	}
 	return w.Result().Cookies()[0]
@@ -149,16 +154,16 @@ func TestARequestEndsWithItsSession(t *testing.T) {
 			t.Errorf("after a logout: %d, want %d", w.Code, want)
 		}
 	}
-	if len(l.sessions.requests) != 0 {
-		t.Errorf("%d sessions are kept", len(l.sessions.requests))
+	if len(l.sessions.requests)+len(l.sessions.of) != 0 {
+		t.Errorf("%d sessions of %d persons are kept", len(l.sessions.requests), len(l.sessions.of))
 	}
 }
 
-// One session cannot take all of the server.
-func TestRequestsOfASessionAreBounded(t *testing.T) {
+// One person cannot take all of the server, in however many sessions.
+func TestRequestsOfAPersonAreBounded(t *testing.T) {
 	t.Parallel()
 	l := newLogins(t, someOptions(t))
-	cookie, other := given(t, l), given(t, l)
+	cookie, second, other := given(t, l), given(t, l), givenTo(t, l, "oidc:eve")
 	var nested func(n int) int
 	nested = func(n int) (code int) {
 		w := with(l, cookie, http.MethodGet, "/api/me", func(w http.ResponseWriter, _ *http.Request) {
@@ -167,11 +172,13 @@ func TestRequestsOfASessionAreBounded(t *testing.T) {
 				return
 			}
 			w.WriteHeader(http.StatusTeapot)
-			if got := with(l, cookie, http.MethodGet, "/api/me", nil); got.Code != http.StatusTooManyRequests {
-				t.Errorf("one more: %d", got.Code)
+			for _, c := range []*http.Cookie{cookie, second} {
+				if got := with(l, c, http.MethodGet, "/api/me", func(http.ResponseWriter, *http.Request) {}); got.Code != http.StatusTooManyRequests {
+					t.Errorf("one more: %d", got.Code)
+				}
 			}
 			if got := with(l, other, http.MethodGet, "/api/me", func(http.ResponseWriter, *http.Request) {}); got.Code != http.StatusOK {
-				t.Errorf("another session: %d", got.Code)
+				t.Errorf("another person: %d", got.Code)
 			}
 		})
 		return w.Code
