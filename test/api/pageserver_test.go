@@ -264,8 +264,8 @@ func TestACallbackIsOfOneLogin(t *testing.T) {
 	}
 }
 
-// follows opens the stream of changes, and returns it when it is told of something.
-func (b *browser) follows() *http.Response {
+// follows opens the stream of changes.
+func (b *browser) follows() io.Reader {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.ctx, http.MethodGet, b.url+"/api/events?namespace="+b.ns, nil)
 	must(b.t, err)
@@ -275,15 +275,15 @@ func (b *browser) follows() *http.Response {
 	if answer.StatusCode != http.StatusOK {
 		b.t.Fatalf("the stream: status %d", answer.StatusCode)
 	}
-	return answer
+	return answer.Body
 }
 
 // until reads the stream until it has told of a text.
-func (b *browser) until(stream *http.Response, text string) {
+func (b *browser) until(stream io.Reader, text string) {
 	b.t.Helper()
 	var told bytes.Buffer
 	for buffer := make([]byte, 4096); !strings.Contains(told.String(), text); {
-		n, err := stream.Body.Read(buffer)
+		n, err := stream.Read(buffer)
 		told.Write(buffer[:n])
 		if err != nil {
 			b.t.Fatalf("the stream ends with %v after %s", err, &told)
@@ -309,7 +309,7 @@ func TestStreamsOfThePageOfTheCluster(t *testing.T) {
 	if status, text := b.does(http.MethodPost, oidc.PathLogout, ""); status != http.StatusOK {
 		t.Fatalf("the logout: %d, %s", status, text)
 	}
-	if _, err := io.Copy(io.Discard, mine.Body); err != nil {
+	if _, err := io.Copy(io.Discard, mine); err != nil {
 		t.Errorf("the stream ends with %v", err)
 	}
 	for _, c := range kept {
