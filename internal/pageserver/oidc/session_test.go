@@ -187,23 +187,3 @@ func TestRequestsOfAPersonAreBounded(t *testing.T) {
 		t.Errorf("the last request that has room: %d", got)
 	}
 }
-
-func TestOptionsOfLoginsThatAreRefused(t *testing.T) {
-	t.Parallel()
-	for says, change := range map[string]func(*Options){
-		"the issuer must be a URL":  func(o *Options) { o.Issuer = "http://issuer.example.org" },
-		"must be a URL with https":  func(o *Options) { o.URL = "http://motor.example.org" },
-		"must have no path":         func(o *Options) { o.URL += "/page" },
-		"ID of the client":          func(o *Options) { o.ClientID = "" },
-		"files with keys":           func(o *Options) { o.KeyFiles = nil },
-		"random ones are needed":    func(o *Options) { o.KeyFiles = []string{keyFile(t, "short")} },
-		"the life of sessions must": func(o *Options) { o.Life = 25 * time.Hour },
-		"begins with system:":       func(o *Options) { o.Names.UserPrefix = "system:" },
-	} {
-		o := someOptions(t)
-		change(&o)
-		if _, err := New(o, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
-	}
-}

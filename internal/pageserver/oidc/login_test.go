@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oidc
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/test/oidcissuer"
+)
+
+func TestOptionsOfLoginsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for says, change := range map[string]func(*Options){
+		"the issuer must be a URL":  func(o *Options) { o.Issuer = "http://issuer.example.org" },
+		"must be a URL with https":  func(o *Options) { o.URL = "http://motor.example.org" },
+		"must have no path":         func(o *Options) { o.URL += "/page" },
+		"ID of the client":          func(o *Options) { o.ClientID = "" },
+		"files with keys":           func(o *Options) { o.KeyFiles = nil },
+		"random ones are needed":    func(o *Options) { o.KeyFiles = []string{keyFile(t, "short")} },
+		"the life of sessions must": func(o *Options) { o.Life = 25 * time.Hour },
+		"begins with system:":       func(o *Options) { o.Names.UserPrefix = "system:" },
+	} {
+		o := someOptions(t)
+		change(&o)
+		if _, err := New(o, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// A login leads to the issuer with what makes its answer this browser's alone, and with nothing of the cookie.
+func TestWhereALoginLeads(t *testing.T) {
+	t.Parallel()
+	issuer := oidcissuer.New(t)
+	o := someOptions(t)
+	o.Issuer, o.HTTP, o.Scopes = issuer.URL, issuer.Client(), []string{"groups"}
+	l := newLogins(t, o)
+	seen := map[string]bool{}
+	for range 2 {
+		w := with(l, nil, http.MethodGet, PathLogin, nil)
+		to, err := url.Parse(w.Header().Get("Location"))
+		if err != nil || w.Code != http.StatusSeeOther || !strings.HasPrefix(to.String(), issuer.URL+"/authorize?") {
+			t.Fatalf("%d, %s, %v", w.Code, to, err)
+		}
+		q := to.Query()
+		for name, want := range map[string]string{
+			"client_id": "page", "redirect_uri": "https://motor.example.org" + PathCallback, "response_type": "code", "code_challenge_method": "S256", "scope": "openid groups",
+		} {
+			if q.Get(name) != want {
+				t.Errorf("%s is %q, want %q", name, q.Get(name), want)
+			}
+		}
+		for _, name := range []string{"state", "nonce", "code_challenge"} {
+			if v := q.Get(name); len(v) < 40 || seen[v] {
+				t.Errorf("%s is %q", name, v)
+			} else {
+				seen[v] = true
+			}
+		}
+		c := w.Result().Cookies()[0]
+		if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != int(loginTime/time.Second) || !strings.HasPrefix(c.Name, "__Host-") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// An issuer that comes back is asked anew, and not more often than it can bear.
+func TestAnIssuerThatIsAway(t *testing.T) {
+	t.Parallel()
+	issuer := oidcissuer.New(t)
+	o := someOptions(t)
+	o.Issuer, o.HTTP = issuer.URL, &http.Client{Transport: refused{}}
+	l := newLogins(t, o)
+	if w := with(l, nil, http.MethodGet, PathLogin, nil); w.Code != http.StatusBadGateway {
+		t.Errorf("while it is away: %d", w.Code)
+	}
+	l.client = issuer.Client()
+	l.asked = time.Now().Add(time.Hour)
+	if w := with(l, nil, http.MethodGet, PathLogin, nil); w.Code != http.StatusBadGateway {
+		t.Errorf("at once: %d", w.Code)
+	}
+	l.asked = time.Now().Add(-issuerPause)
+	if w := with(l, nil, http.MethodGet, PathLogin, nil); w.Code != http.StatusSeeOther {
+		t.Errorf("later: %d", w.Code)
+	}
+}
+
+// refused is a network without the issuer.
+type refused struct{}
+
+func (refused) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed }
