@@ -3,11 +3,8 @@
 package trace
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/pending"
+	"motorcortex.dev/motorcortex/internal/telemetry/ids"
 )
 
 // Kind is what a span is about.
@@ -67,7 +65,7 @@ type builder struct {
 
 // Spans are those of a run and its steps, which are in their order. A span comes after the one that it is in.
 func Spans(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []Span {
-	b := &builder{run: run, trace: traceID(run)}
+	b := &builder{run: run, trace: ids.Trace(run.UID)}
 	st := &run.Status
 	all := Span{Kind: KindRun, Name: run.Name, StartTime: run.CreationTimestamp.UTC(), Result: st.Reason, Tokens: &st.Usage}
 	if st.CompletionTime != nil {
@@ -80,16 +78,6 @@ func Spans(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []Span {
 	return b.spans
 }
 
-// traceID is the UID of the run, which has the form of one.
-func traceID(run *v1alpha1.MotorRun) string {
-	id := strings.ReplaceAll(string(run.UID), "-", "")
-	if b, err := hex.DecodeString(id); err == nil && len(b) == 16 {
-		return id
-	}
-	sum := sha256.Sum256([]byte(run.UID))
-	return hex.EncodeToString(sum[:16])
-}
-
 // ended is how long something took that began, in milliseconds, nil if it has not ended.
 func ended(start time.Time, end *metav1.Time) *int64 {
 	if end == nil || end.IsZero() {
@@ -100,8 +88,7 @@ func ended(start time.Time, end *metav1.Time) *int64 {
 
 // add appends a span, and returns its id.
 func (b *builder) add(s Span, parent string, took *int64, path ...any) string {
-	sum := sha256.Sum256([]byte(b.trace + fmt.Sprint(path...)))
-	s.TraceID, s.SpanID, s.ParentSpanID, s.DurationMilliseconds = b.trace, hex.EncodeToString(sum[:8]), parent, took
+	s.TraceID, s.SpanID, s.ParentSpanID, s.DurationMilliseconds = b.trace, ids.Span(b.trace, path...), parent, took
 	b.spans = append(b.spans, s)
 	return s.SpanID
 }
