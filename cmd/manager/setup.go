@@ -86,7 +86,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired, ArchiveWait: o.archiveWait,
 			Unarchived: unarchived(), ShowReplicas: showReplicas(pod, log),
 		},
-		Now: time.Now, Time: keeper, Observer: told.leader,
+		Now: time.Now, Time: keeper, Observer: told.leader, Logger: log,
 	}
 	forbidden := forbiddenTargets(ctx, mgr.GetAPIReader(), o, log)
 	if reconciler.Pools, err = setupPools(mgr, clock, o, cert, reconciler, forbidden); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.

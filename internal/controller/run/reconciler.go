@@ -8,6 +8,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"time"
 
@@ -106,6 +107,8 @@ type Reconciler struct {
 	Pools Pools
 	// Observer is told what becomes of runs. Nil is told nothing.
 	Observer Observer
+	// Logger gets a line for each change of a run that was stored. Nil gets none.
+	Logger *slog.Logger
 	// Budget bounds what runs keep in the cluster. Nil: there is no bound.
 	Budget *budget.Budget
 	// Room requests passes when there is room again, or when archived runs have to make some. It belongs to Budget, and is nil without it.
@@ -303,6 +306,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	s.Run.ObjectMeta, s.Run.Status = stored.ObjectMeta, stored.Status
 	r.noteCounted(s.Run, paused)
 	r.observeEnd(s)
+	pass.LogChanges(ctx, r.Logger, s.Before, s.Run)
 	pass.Tell(r.Recorder, s.Run, append(transitions(s.Before, s.Run), approvalTransitions(s.Before, s.Run, s.Progress)...))
 	return nil
 }
