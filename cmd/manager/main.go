@@ -27,6 +27,7 @@ import (
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/loglevel"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
@@ -39,16 +40,35 @@ func main() {
 		fmt.Println(motorcortex.Version())
 		return
 	}
-	handler := slog.NewJSONHandler(os.Stderr, nil)
+	level := &slog.LevelVar{}
+	handler, err := newLog(o, level)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	ctrl.SetLogger(logr.FromSlogHandler(handler))
 	slog.New(handler).Info("the manager starts", "version", motorcortex.Version())
-	if err := run(ctrl.SetupSignalHandler(), o, slog.New(handler)); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), o, level, slog.New(handler)); err != nil {
 		slog.New(handler).Error("the manager cannot go on", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options, log *slog.Logger) error {
+// newLog makes the handler of the log with the format and level of the flags. The level can be set later.
+func newLog(o options, level *slog.LevelVar) (slog.Handler, error) {
+	at, err := loglevel.Parse(o.logLevel)
+	if err != nil {
+		return nil, fmt.Errorf("--log-level: %w", err)
+	}
+	level.Set(at)
+	handler, err := loglevel.Handler(os.Stderr, o.logFormat, level)
+	if err != nil {
+		return nil, fmt.Errorf("--log-format: %w", err)
+	}
+	return handler, nil
+}
+
+func run(ctx context.Context, o options, level *slog.LevelVar, log *slog.Logger) error {
 	if err := o.complete(); err != nil {
 		return err
 	}
@@ -95,7 +115,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o.namespace, o.namespaces),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                       metricsOptions(o),
+		Metrics:                       metricsOptions(o, loglevel.Server{Level: level, Log: log}),
 		HealthProbeBindAddress:        o.healthAddress,
 		PprofBindAddress:              o.profileAddress,
 		LeaderElection:                true,

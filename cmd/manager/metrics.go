@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/loglevel"
 	"motorcortex.dev/motorcortex/internal/metrics"
 	"motorcortex.dev/motorcortex/internal/metrics/guard"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
@@ -70,11 +72,12 @@ func showSlots(to prometheus.Registerer, e *engine.Engine) error {
 }
 
 // metricsOptions are how the metrics are served. Secured, a reader needs the right to get /metrics, which the API server is asked about: the metrics name
-// models and pools, and show how much each of them does.
-func metricsOptions(o options) metricsserver.Options {
+// models and pools, and show how much each of them does. Only then the level of the log can be changed: level is what serves that.
+func metricsOptions(o options, level http.Handler) metricsserver.Options {
 	served := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
 	if o.metricsSecure {
-		served.FilterProvider = guard.Provider(time.Now)
+		served.FilterProvider = guard.Provider(time.Now, loglevel.Path)
+		served.ExtraHandlers = map[string]http.Handler{loglevel.Path: level}
 		// A connection of HTTP/2 carries hundreds of requests, whose headers are held before the guard sees them.
 		served.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	}

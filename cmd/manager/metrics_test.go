@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -157,8 +158,9 @@ func TestMetricsAreSecuredUnlessAskedOtherwise(t *testing.T) {
 		if err := set.Parse(tt.args); err != nil {
 			t.Fatal(err)
 		}
-		if served := metricsOptions(o); served.SecureServing != tt.secure || (served.FilterProvider != nil) != tt.secure {
-			t.Errorf("%s: secured is %t, with a filter is %t", name, served.SecureServing, served.FilterProvider != nil)
+		if served := metricsOptions(o, http.NotFoundHandler()); served.SecureServing != tt.secure || (served.FilterProvider != nil) != tt.secure ||
+			len(served.ExtraHandlers) > 0 != tt.secure {
+			t.Errorf("%s: secured is %t, with a filter is %t, more than metrics is %d", name, served.SecureServing, served.FilterProvider != nil, len(served.ExtraHandlers))
 		}
 	}
 }

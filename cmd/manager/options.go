@@ -33,6 +33,8 @@ type options struct {
 	metricsCertDir      string
 	healthAddress       string
 	profileAddress      string
+	logLevel            string
+	logFormat           string
 	model               string
 	archiveBucket       string
 	archiveRequired     bool
@@ -80,6 +82,8 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key of the metrics' server; unset, it makes a certificate of its own at each start")
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
 	fs.StringVar(&o.profileAddress, "pprof-bind-address", "", "address of the profiles of net/http/pprof, on the loopback, as in 127.0.0.1:6060; unset, there are none")
+	fs.StringVar(&o.logLevel, "log-level", "info", "least level that is logged, debug, info, warn or error; PUT /loglevel of the metrics' server changes it while the manager runs")
+	fs.StringVar(&o.logFormat, "log-format", "json", "format of the log, json or text")
 	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")
 	fs.StringVar(&o.archiveBucket, "archive-bucket", os.Getenv("ARCHIVE_BUCKET"), "where the steps of finished runs are kept, s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER; unset, they stay in the cluster (ARCHIVE_BUCKET)")
 	fs.BoolVar(&o.archiveRequired, "archive-required", false, "keep finished runs until their steps are in the archive, however long that takes; needs --archive-bucket")

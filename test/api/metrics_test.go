@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,8 +50,8 @@ func (c *reviewed) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // serveMetrics serves metrics as the manager does, with the manager's rights alone, and returns their address and the count of the tokens that are
-// reviewed.
-func serveMetrics(t *testing.T) (string, *reviewed) {
+// reviewed. The paths of more are served beside them, to those that may get or put them.
+func serveMetrics(t *testing.T, more map[string]http.Handler) (string, *reviewed) {
 	t.Helper()
 	count := &reviewed{}
 	cfg := rest.CopyConfig(adminConfig)
@@ -62,7 +64,7 @@ func serveMetrics(t *testing.T) (string, *reviewed) {
 	httpClient, err := rest.HTTPClientFor(cfg)
 	must(t, err)
 	server, err := metricsserver.NewServer(metricsserver.Options{
-		BindAddress: "127.0.0.1:0", SecureServing: true, FilterProvider: guard.Provider(time.Now), CertDir: t.TempDir(),
+		BindAddress: "127.0.0.1:0", SecureServing: true, FilterProvider: guard.Provider(time.Now, slices.Collect(maps.Keys(more))...), CertDir: t.TempDir(), ExtraHandlers: more,
 	}, cfg, httpClient)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -100,7 +102,7 @@ func TestMetricsAreServedToReadersAlone(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: ns}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "motorcortex-metrics-reader"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "prometheus"}},
 	}))
-	url, _ := serveMetrics(t)
+	url, _ := serveMetrics(t, nil)
 	// The server makes its certificate itself.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -138,7 +140,7 @@ func TestMetricsAreServedToReadersAlone(t *testing.T) {
 func TestMetricsPortBoundsWhatStrangersCost(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	url, count := serveMetrics(t)
+	url, count := serveMetrics(t, nil)
 	var refused atomic.Int64
 	var all sync.WaitGroup
 	for i := range 16 {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,8 +50,8 @@ type clock func() time.Time
 func (c clock) Now() time.Time { return c() }
 
 // Provider returns what makes the filter of a metrics server. It asks the API server with a rate of its own, so that the rest of the process has its
-// own share of requests.
-func Provider(now func() time.Time) func(*rest.Config, *http.Client) (metricsserver.Filter, error) {
+// own share of requests. A path of writable takes PUT beside GET; each method is a right of its own.
+func Provider(now func() time.Time, writable ...string) func(*rest.Config, *http.Client) (metricsserver.Filter, error) {
 	return func(cfg *rest.Config, to *http.Client) (metricsserver.Filter, error) {
 		bounded, timed := rest.CopyConfig(cfg), *to
 		bounded.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(2*reviewsPerSecond, 2*reviewsAtOnce)
@@ -59,15 +60,15 @@ func Provider(now func() time.Time) func(*rest.Config, *http.Client) (metricsser
 		if err != nil {
 			return nil, fmt.Errorf("make the filter of the metrics: %w", err)
 		}
-		return around(inner, now), nil
+		return around(inner, now, writable...), nil
 	}
 }
 
 // around returns a filter that bounds what gets to the inner one.
-func around(inner metricsserver.Filter, now func() time.Time) metricsserver.Filter {
+func around(inner metricsserver.Filter, now func() time.Time, writable ...string) metricsserver.Filter {
 	return func(log logr.Logger, next http.Handler) (http.Handler, error) {
 		g := &guard{
-			now: now, known: make(chan struct{}, maxInFlight), unknown: make(chan struct{}, maxInFlight),
+			now: now, writable: writable, known: make(chan struct{}, maxInFlight), unknown: make(chan struct{}, maxInFlight),
 			refused:   lru.NewLRUExpireCacheWithClock(maxRemembered, clock(now)),
 			readers:   lru.NewLRUExpireCacheWithClock(maxRemembered, clock(now)),
 			addresses: lru.NewLRUExpireCacheWithClock(maxRemembered, clock(now)),
@@ -88,8 +89,9 @@ func around(inner metricsserver.Filter, now func() time.Time) metricsserver.Filt
 type guard struct {
 	inner          http.Handler
 	now            func() time.Time
+	writable       []string
 	known, unknown chan struct{}
-	// refused has the status that was answered to a token, by its digest, and readers the digests of those that may read.
+	// refused has the status that was answered to a method and token, by their digest, and readers the digests of those that may.
 	refused, readers *lru.LRUExpireCache
 	// addresses has a *rate.Limiter for each of those that sent unknown tokens.
 	addresses *lru.LRUExpireCache
@@ -100,7 +102,7 @@ type guard struct {
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := bearer(r)
 	switch {
-	case r.Method != http.MethodGet:
+	case r.Method != http.MethodGet && (r.Method != http.MethodPut || !slices.Contains(g.writable, r.URL.Path)):
 		// Each method would be a right of its own to review.
 		refuse(w, http.StatusMethodNotAllowed)
 		return
@@ -111,7 +113,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized)
 		return
 	}
-	digest := sha256.Sum256([]byte(token))
+	// A token that may read need not be one that may write.
+	digest := sha256.Sum256([]byte(r.Method + " " + token))
 	if status, ok := g.refused.Get(digest); ok {
 		refuse(w, status.(int))
 		return

@@ -219,3 +219,45 @@ func TestProviderMakesAFilter(t *testing.T) {
 		t.Error("an address that is none makes a filter")
 	}
 }
+
+// The right to change a thing is reviewed although the token was reviewed for reading it.
+func TestATokenIsReviewedForEachMethod(t *testing.T) {
+	t.Parallel()
+	var methods []string
+	inner := func(_ logr.Logger, next http.Handler) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if methods = append(methods, r.Method); r.Method == http.MethodPut && bearer(r) != "writer" {
+				http.Error(w, "no", http.StatusForbidden)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}), nil
+	}
+	h, err := around(inner, time.Now, "/level")(logr.Discard(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(path string) func(*http.Request) {
+		return func(r *http.Request) { r.Method, r.URL.Path = http.MethodPut, path }
+	}
+	for _, tt := range []struct {
+		token  string
+		change func(*http.Request)
+		want   int
+	}{
+		{"reader", func(*http.Request) {}, http.StatusOK},
+		{"reader", put("/level"), http.StatusForbidden},
+		// The refusal of the one must not be that of the other: a Prometheus would be kept out.
+		{"reader", func(*http.Request) {}, http.StatusOK},
+		{"writer", put("/level"), http.StatusOK},
+		{"writer", put("/metrics"), http.StatusMethodNotAllowed},
+		{"writer", func(r *http.Request) { r.Method, r.URL.Path = http.MethodPost, "/level" }, http.StatusMethodNotAllowed},
+	} {
+		if got := ask(h, "10.0.0.1", "Bearer "+tt.token, tt.change); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.token, got, tt.want)
+		}
+	}
+	if len(methods) != 4 {
+		t.Errorf("reviewed were %v", methods)
+	}
+}
