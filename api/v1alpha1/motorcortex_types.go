@@ -41,6 +41,9 @@ type MotorCortexSpec struct {
 	// signals says which services are told what becomes of the runs and skills of this namespace.
 	// +optional
 	Signals *Signals `json:"signals,omitempty"`
+	// notifications says which people are told what waits for them in this namespace, and how runs end.
+	// +optional
+	Notifications *Notifications `json:"notifications,omitempty"`
 }
 
 // Signals says who is told what becomes of the runs and skills of a namespace.
@@ -416,6 +419,12 @@ type MotorCortexStatus struct {
 	// +listMapKey=name
 	// +optional
 	Sinks []SinkStatus `json:"sinks,omitempty"`
+	// receivers say the same of each of spec.notifications.receivers.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Receivers []SinkStatus `json:"receivers,omitempty"`
 }
 
 // SinkStatus says how a sink takes its signals.

@@ -13,6 +13,8 @@ import (
 type Cursor struct {
 	// From is the instant before which everything counts as told, but for asks that are open and for skills.
 	From time.Time
+	// Once is true if asks from before that instant count as told too.
+	Once bool
 	// Started is true if the receiver was told that the run began.
 	Started bool
 	// Step is the last step that it was told.

@@ -65,7 +65,7 @@ func (r Run) next(c Cursor) (*Signal, Cursor) {
 	}
 	for i := range r.Status.PendingInputs {
 		p := &r.Status.PendingInputs[i]
-		if !p.Answered && !slices.Contains(c.Asks, p.ID) {
+		if !p.Answered && !slices.Contains(c.Asks, p.ID) && (!c.Once || !c.isOld(p.AskTime.Time)) {
 			return r.signal(v1alpha1.SignalRunAwaitingInput, p.AskTime.Time, askOf(p), p.ID), c.withAsk(p.ID, r.Status.PendingInputs)
 		}
 	}

@@ -137,6 +137,17 @@ func cortexUses(spec *v1alpha1.MotorCortexSpec) []cortexUse {
 			uses = append(uses, cortexUse{"the sink " + s.Name, s.AuthorizationSecretRef}, cortexUse{"the sink " + s.Name, s.SigningKeySecretRef})
 		}
 	}
+	if spec.Notifications != nil {
+		for i := range spec.Notifications.Receivers {
+			r := &spec.Notifications.Receivers[i]
+			if r.Slack != nil {
+				uses = append(uses, cortexUse{"the receiver " + r.Name, &r.Slack.URLSecretRef})
+			}
+			if r.Webhook != nil {
+				uses = append(uses, cortexUse{"the receiver " + r.Name, r.Webhook.SigningKeySecretRef})
+			}
+		}
+	}
 	return uses
 }
 

@@ -26,20 +26,25 @@ const (
 	maxGone, maxWhole = 1024, 64
 )
 
-// laneKey is the sink of a lane.
-type laneKey struct{ namespace, sink string }
+// laneKey is the sink of a lane. A sink of signals and a receiver of notifications can have the same name.
+type laneKey struct {
+	namespace, sink string
+	people          bool
+}
 
 // lane tells one sink. One goroutine tells it one signal after the other, so that the signals of a run keep their order.
 type lane struct {
 	laneKey
 	// from is the instant before which nothing is left to tell.
 	from time.Time
+	// once is true if asks from before that instant are not told again. People have no memory of ids, and a process before this one told them.
+	once bool
 	// wake ends a pause, done the lane.
 	wake, done chan struct{}
 	queue      workqueue.TypedRateLimitingInterface[subject]
 
 	mu     sync.Mutex
-	sink   v1alpha1.SignalSink
+	sink   channel
 	sender Sender
 	// broken is why there is no sender.
 	broken *deliver.Failure
@@ -101,7 +106,7 @@ func newLane(key laneKey, from time.Time) *lane {
 }
 
 // configure sets the sink as the spec has it. What was changed may mend it, so it is tried at once.
-func (l *lane) configure(sink v1alpha1.SignalSink, newSender func(caBundle string) (Sender, error)) {
+func (l *lane) configure(sink channel, newSender func(caBundle string) (Sender, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if (l.sender != nil || l.broken != nil) && same(&l.sink, &sink) {
@@ -127,9 +132,9 @@ func (l *lane) configure(sink v1alpha1.SignalSink, newSender func(caBundle strin
 	}
 }
 
-func same(a, b *v1alpha1.SignalSink) bool {
+func same(a, b *channel) bool {
 	ref := func(a, b *v1alpha1.SecretKeyRef) bool { return a == b || a != nil && b != nil && *a == *b }
-	return a.Name == b.Name && a.URL == b.URL && a.CABundle == b.CABundle && slices.Equal(a.Events, b.Events) &&
+	return a.people == b.people && a.slack == b.slack && a.pageURL == b.pageURL && a.Name == b.Name && a.URL == b.URL && a.CABundle == b.CABundle && slices.Equal(a.Events, b.Events) &&
 		ref(a.AuthorizationSecretRef, b.AuthorizationSecretRef) && ref(a.SigningKeySecretRef, b.SigningKeySecretRef)
 }
 
@@ -262,7 +267,7 @@ func (l *lane) begin(s subject) (c signal.Cursor, gone *v1alpha1.MotorRun, mark 
 	if m := l.told[s]; m != nil {
 		return m.cursor, l.gone[s], l.pending[s].touches
 	}
-	return signal.Cursor{From: l.from}, l.gone[s], l.pending[s].touches
+	return signal.Cursor{From: l.from, Once: l.once}, l.gone[s], l.pending[s].touches
 }
 
 // settle notes that nothing is left to tell about a subject, unless it was touched since begin.
@@ -311,7 +316,7 @@ func (l *lane) advanceLocked(s subject, next signal.Cursor) {
 func (l *lane) memoryLocked(s subject) *memory {
 	m := l.told[s]
 	if m == nil {
-		m = &memory{cursor: signal.Cursor{From: l.from}}
+		m = &memory{cursor: signal.Cursor{From: l.from, Once: l.once}}
 		l.told[s] = m
 	}
 	return m

@@ -166,7 +166,7 @@ func (c countedSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSin
 func TestAChangeDuringALookStaysPending(t *testing.T) {
 	t.Parallel()
 	epoch := time.Unix(1000, 0)
-	l := newLane(laneKey{"ns", "a"}, epoch)
+	l := newLane(laneKey{"ns", "a", false}, epoch)
 	defer l.close()
 	s := subject{kind: kindRun, namespace: "ns", name: "run", uid: "u-1"}
 	l.touch(s, epoch.Add(time.Minute))

@@ -27,21 +27,21 @@ func (r *Reconciler) lanesOf(namespace string) []*lane {
 
 // adjust ends the lanes of a namespace that have no sink any more, configures the others, and returns those that it made. A sink that the status
 // does not have is told what happens from now on.
-func (r *Reconciler) adjust(namespace string, sinks []v1alpha1.SignalSink, known []v1alpha1.SinkStatus) []*lane {
+func (r *Reconciler) adjust(namespace string, sinks []channel, known *v1alpha1.MotorCortexStatus) []*lane {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var begun []*lane
 	for i := range sinks {
-		key := laneKey{namespace, sinks[i].Name}
+		key := laneKey{namespace, sinks[i].Name, sinks[i].people}
 		l := r.lanes[key]
 		if l == nil {
 			l = newLane(key, r.Now().Truncate(time.Second))
-			if k := statusOf(known, sinks[i].Name); k != nil {
+			if k := statusOf(known, &sinks[i]); k != nil {
 				l.health.dropped = k.Dropped
 				if !k.SettledTime.IsZero() && k.SettledTime.Time.Before(l.from) {
 					l.from = k.SettledTime.Time
 				}
-				l.from = l.from.Add(-overlap)
+				l.from, l.once = l.from.Add(-overlap), sinks[i].people
 			}
 			r.lanes[key] = l
 			begun = append(begun, l)
@@ -49,7 +49,7 @@ func (r *Reconciler) adjust(namespace string, sinks []v1alpha1.SignalSink, known
 		l.configure(sinks[i], r.NewSender)
 	}
 	for key, l := range r.lanes {
-		if key.namespace == namespace && !slices.ContainsFunc(sinks, func(s v1alpha1.SignalSink) bool { return s.Name == key.sink }) {
+		if key.namespace == namespace && !slices.ContainsFunc(sinks, func(s channel) bool { return s.Name == key.sink && s.people == key.people }) {
 			l.close()
 			delete(r.lanes, key)
 		}
@@ -72,10 +72,14 @@ func (r *Reconciler) forget(lanes []*lane) {
 	}
 }
 
-func statusOf(known []v1alpha1.SinkStatus, name string) *v1alpha1.SinkStatus {
-	for i := range known {
-		if known[i].Name == name {
-			return &known[i]
+func statusOf(known *v1alpha1.MotorCortexStatus, c *channel) *v1alpha1.SinkStatus {
+	list := known.Sinks
+	if c.people {
+		list = known.Receivers
+	}
+	for i := range list {
+		if list[i].Name == c.Name {
+			return &list[i]
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ type Sender interface {
 	Close()
 }
 
-// Reconciler has a lane for each sink, and reports in the status of each MotorCortex how they go. It writes the field sinks of the status and nothing
+// Reconciler has a lane for each sink, and reports in the status of each MotorCortex how they go. It writes the fields sinks and receivers of the status and nothing
 // else, and no other object.
 type Reconciler struct {
 	client.Client
@@ -167,11 +167,8 @@ func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctr
 		return pass.Retry(), err
 	}
 	// One that does not exist has no spec.
-	var sinks []v1alpha1.SignalSink
-	if c.DeletionTimestamp.IsZero() && c.Spec.Signals != nil {
-		sinks = c.Spec.Signals.Sinks
-	}
-	begun := r.adjust(namespace, sinks, c.Status.Sinks)
+	sinks := channelsOf(c)
+	begun := r.adjust(namespace, sinks, &c.Status)
 	if len(begun) > 0 {
 		if err := r.touchAll(ctx, namespace, begun); err != nil {
 			r.forget(begun)
@@ -186,7 +183,7 @@ func (r *Reconciler) reconcileCortex(ctx context.Context, namespace string) (ctr
 			return pass.Retry(), ctx.Err()
 		}
 	}
-	if len(sinks) == 0 && len(c.Status.Sinks) == 0 {
+	if len(sinks) == 0 && len(c.Status.Sinks)+len(c.Status.Receivers) == 0 {
 		return ctrl.Result{}, nil
 	}
 	if err := r.writeStatus(ctx, c, sinks); err != nil {

@@ -26,31 +26,35 @@ const (
 )
 
 // writeStatus reports how the sinks of a namespace go.
-func (r *Reconciler) writeStatus(ctx context.Context, c *v1alpha1.MotorCortex, sinks []v1alpha1.SignalSink) error {
+func (r *Reconciler) writeStatus(ctx context.Context, c *v1alpha1.MotorCortex, sinks []channel) error {
 	now := r.Now()
 	r.mu.Lock()
 	rested := now.Sub(r.written[c.Namespace]) >= writePause
 	lanes := make([]*lane, len(sinks))
 	for i := range sinks {
-		lanes[i] = r.lanes[laneKey{c.Namespace, sinks[i].Name}]
+		lanes[i] = r.lanes[laneKey{c.Namespace, sinks[i].Name, sinks[i].people}]
 	}
 	r.mu.Unlock()
-	var list []v1alpha1.SinkStatus
-	due := len(c.Status.Sinks) != len(sinks)
+	var list, people []v1alpha1.SinkStatus
+	due := len(c.Status.Sinks)+len(c.Status.Receivers) != len(sinks)
 	for i, l := range lanes {
 		if l == nil {
 			continue
 		}
-		was := statusOf(c.Status.Sinks, sinks[i].Name)
+		was := statusOf(&c.Status, &sinks[i])
 		is := l.status(was, c.Generation, now)
 		due = due || was == nil || turned(was, &is) || rested && moved(was, &is)
+		if sinks[i].people {
+			people = append(people, is)
+			continue
+		}
 		list = append(list, is)
 	}
 	if !due {
 		return nil
 	}
 	before := c.DeepCopy()
-	c.Status.Sinks = list
+	c.Status.Sinks, c.Status.Receivers = list, people
 	if equality.Semantic.DeepEqual(before.Status, c.Status) {
 		return nil
 	}

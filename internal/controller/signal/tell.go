@@ -143,14 +143,17 @@ func (r *Reconciler) send(ctx context.Context, l *lane, what *signal.Signal) err
 		return errors.New("the lane has no sender")
 	}
 	if readAt.IsZero() || time.Since(readAt) > secretsFor {
-		authorization, key, err := r.Secrets.SinkSecrets(ctx, l.namespace, &sink)
+		authorization, key, err := r.Secrets.SinkSecrets(ctx, l.namespace, &sink.SignalSink)
 		if p, ok := cortex.AsProblem(err); ok {
 			return &deliver.Failure{Reason: p.Reason, Message: p.Message}
 		}
 		if err != nil {
 			return fmt.Errorf("find the Secrets of a sink: %w", err)
 		}
-		to = deliver.Target{URL: sink.URL, Authorization: authorization, SigningKey: key}
+		var wrong *deliver.Failure
+		if to, wrong = sink.target(authorization, key); wrong != nil {
+			return wrong
+		}
 		l.remember(to, &sink)
 	}
 	err := sender.Send(ctx, to, what)
@@ -162,7 +165,7 @@ func (r *Reconciler) send(ctx context.Context, l *lane, what *signal.Signal) err
 }
 
 // remember keeps the target of a sink, unless the sink was changed meanwhile. The zero target is read again.
-func (l *lane) remember(to deliver.Target, of *v1alpha1.SignalSink) {
+func (l *lane) remember(to deliver.Target, of *channel) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !same(&l.sink, of) {

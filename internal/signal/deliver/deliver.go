@@ -46,6 +46,8 @@ type Target struct {
 	Authorization secret.Value
 	// SigningKey is the key of signatures, the zero Value for none.
 	SigningKey secret.Value
+	// Format words the signal as JSON of another kind; nil for a CloudEvent.
+	Format func(*signal.Signal) ([]byte, error)
 }
 
 // Failure is why a sink did not take a signal.
@@ -90,7 +92,11 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
 // Send posts a signal. It returns nil if the sink has taken it, else a *Failure, or the error of the context if that has ended.
 func (s *Sender) Send(ctx context.Context, to Target, what *signal.Signal) error {
-	body, err := Encode(what)
+	format, contentType := to.Format, "application/json; charset=utf-8"
+	if format == nil {
+		format, contentType = Encode, event.ApplicationCloudEventsJSON+"; charset=utf-8"
+	}
+	body, err := format(what)
 	if err != nil {
 		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The signal cannot be written as JSON.", Final: true}
 	}
@@ -103,7 +109,7 @@ func (s *Sender) Send(ctx context.Context, to Target, what *signal.Signal) error
 	if err != nil {
 		return &Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The url is none that can be posted to. Correct it."}
 	}
-	req.Header.Set("Content-Type", event.ApplicationCloudEventsJSON+"; charset=utf-8")
+	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("User-Agent", "motorcortex")
 	if v := to.Authorization; !v.IsEmpty() {
 		if !httpguts.ValidHeaderFieldValue(v.RevealText()) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package notice
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/signal"
+)
+
+func askSignal(question string, in *signal.Input) *signal.Signal {
+	return &signal.Signal{
+		Event: v1alpha1.SignalRunAwaitingInput, ID: "u/run.awaitinginput/a1", Subject: "fix", Time: time.Unix(0, 0).UTC(),
+		Data: &signal.Result{Namespace: "team", RunID: "fix", Question: question, Input: in},
+	}
+}
+
+func TestAnAskHasTheCommandThatAnswersIt(t *testing.T) {
+	t.Parallel()
+	for kind, verb := range verbs {
+		n := Of(askSignal("Which?", &signal.Input{ID: "a1", Kind: kind}), "https://motor.example.org/")
+		if want := "kubectl motor " + verb + " fix -n team --id a1"; n.Command != want {
+			t.Errorf("%s: got %q, want %q", kind, n.Command, want)
+		}
+		if want := "https://motor.example.org/#/runs/team/fix"; n.Link != want {
+			t.Errorf("got %q, want %q", n.Link, want)
+		}
+	}
+	if n := Of(askSignal("Which?", &signal.Input{ID: "a1", Kind: "Later"}), ""); n.Command != "kubectl motor why fix -n team" || n.Link != "" {
+		t.Errorf("an ask of an unknown kind without a page has %q and %q", n.Command, n.Link)
+	}
+}
+
+func TestTextsAreOneBoundedLineWithoutControlCharacters(t *testing.T) {
+	t.Parallel()
+	n := Of(askSignal("a\r\nb\x1b[31m\u202e "+strings.Repeat("x", 2000), &signal.Input{
+		ID: "a1", Kind: v1alpha1.InputApproval, Tool: "bash", Arguments: "{\n\"x\": \"" + strings.Repeat("y", 2000) + "\"}",
+	}), "")
+	for _, s := range []string{n.Text, n.Action} {
+		if strings.ContainsAny(s, "\r\n\x1b\u202e") || len(s) > maxText+len("…") {
+			t.Errorf("got %q", s)
+		}
+	}
+	if !strings.HasPrefix(n.Text, "a b") || !strings.HasPrefix(n.Action, "bash {") {
+		t.Errorf("got %q and %q", n.Text, n.Action)
+	}
+}
+
+func TestAnEndHasItsSummaryOrItsFailure(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		event v1alpha1.SignalEvent
+		data  any
+		title string
+		text  string
+	}{
+		{v1alpha1.SignalRunCompleted, &signal.Result{Namespace: "team", Task: &signal.Task{Summary: "Done."}}, "Run team/x succeeded", "Done."},
+		{v1alpha1.SignalRunFailed, &signal.Result{Namespace: "team", Error: &signal.Failure{Message: "No."}}, "Run team/x failed", "No."},
+		{v1alpha1.SignalSkillAwaitingApproval, &signal.SkillData{Namespace: "team", Description: "Reads."}, "Skill team/x waits for approval", "Reads."},
+	} {
+		n := Of(&signal.Signal{Event: c.event, Subject: "x", Data: c.data}, "")
+		if n.Title != c.title || n.Text != c.text {
+			t.Errorf("%s: got %q and %q", c.event, n.Title, n.Text)
+		}
+	}
+}
+
+func TestEventsOfAReceiverAreThoseItNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		of        []v1alpha1.NotificationEvent
+		has, lack v1alpha1.SignalEvent
+	}{
+		{nil, v1alpha1.SignalSkillAwaitingApproval, v1alpha1.SignalRunProgress},
+		{[]v1alpha1.NotificationEvent{v1alpha1.NotifyAsks}, v1alpha1.SignalRunAwaitingInput, v1alpha1.SignalRunFailed},
+		{[]v1alpha1.NotificationEvent{v1alpha1.NotifyEnds}, v1alpha1.SignalRunFailed, v1alpha1.SignalRunAwaitingInput},
+		{[]v1alpha1.NotificationEvent{v1alpha1.NotifyFailures}, v1alpha1.SignalRunFailed, v1alpha1.SignalRunCompleted},
+		{[]v1alpha1.NotificationEvent{v1alpha1.NotifySkills}, v1alpha1.SignalSkillNeedsReapproval, v1alpha1.SignalRunFailed},
+	} {
+		if got := Events(c.of); !slices.Contains(got, c.has) || slices.Contains(got, c.lack) {
+			t.Errorf("%v: got %v", c.of, got)
+		}
+	}
+}

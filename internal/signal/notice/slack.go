@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package notice
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// textObject is a text of Slack's Block Kit.
+type textObject struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	// Verbatim keeps Slack from making links out of addresses and names.
+	Verbatim bool `json:"verbatim,omitempty"`
+}
+
+type block struct {
+	Type string     `json:"type"`
+	Text textObject `json:"text"`
+}
+
+// Slack returns the message as an incoming webhook of Slack takes it. The texts of a run are plain text: there Slack knows no link, no mention and no
+// markup.
+func Slack(n Notice) ([]byte, error) {
+	plain := func(s string) block { return block{"section", textObject{Type: "plain_text", Text: s}} }
+	blocks := []block{plain(n.Title)}
+	if n.Text != "" {
+		blocks = append(blocks, plain(n.Text))
+	}
+	if n.Action != "" {
+		blocks = append(blocks, plain("Action: "+n.Action))
+	}
+	var last []string
+	if n.Deadline != nil {
+		last = append(last, "Until "+n.Deadline.UTC().Format(time.RFC3339))
+	}
+	if n.Command != "" {
+		last = append(last, "`"+escape(n.Command)+"`")
+	}
+	if n.Link != "" {
+		last = append(last, "<"+escape(n.Link)+"|Open the page>")
+	}
+	if len(last) > 0 {
+		blocks = append(blocks, block{"section", textObject{Type: "mrkdwn", Text: strings.Join(last, "\n"), Verbatim: true}})
+	}
+	return json.Marshal(struct {
+		// Text is what a notification of a telephone shows.
+		Text   string  `json:"text"`
+		Blocks []block `json:"blocks"`
+		// Slack would fetch the links of a message to show their pages.
+		UnfurlLinks bool `json:"unfurl_links"`
+		UnfurlMedia bool `json:"unfurl_media"`
+	}{Text: escape(n.Title), Blocks: blocks})
+}
+
+// escape replaces the three characters that control Slack's markup.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
