@@ -102,6 +102,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MotorStepSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MotorStepStatus"):
 		return &apiv1alpha1.MotorStepStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NotificationReceiver"):
+		return &apiv1alpha1.NotificationReceiverApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Notifications"):
+		return &apiv1alpha1.NotificationsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PackageArchive"):
 		return &apiv1alpha1.PackageArchiveApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PackageSources"):
@@ -220,6 +224,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SkillStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SkillUsage"):
 		return &apiv1alpha1.SkillUsageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SlackReceiver"):
+		return &apiv1alpha1.SlackReceiverApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StepAsk"):
 		return &apiv1alpha1.StepAskApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StepClosing"):
@@ -242,6 +248,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.UnknownExecutionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Usage"):
 		return &apiv1alpha1.UsageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WebhookReceiver"):
+		return &apiv1alpha1.WebhookReceiverApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("WebSource"):
 		return &apiv1alpha1.WebSourceApplyConfiguration{}
 

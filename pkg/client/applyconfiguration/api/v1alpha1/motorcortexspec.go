@@ -29,6 +29,8 @@ type MotorCortexSpecApplyConfiguration struct {
 	Packages *PackageSourcesApplyConfiguration `json:"packages,omitempty"`
 	// signals says which services are told what becomes of the runs and skills of this namespace.
 	Signals *SignalsApplyConfiguration `json:"signals,omitempty"`
+	// notifications says which people are told what waits for them in this namespace, and how runs end.
+	Notifications *NotificationsApplyConfiguration `json:"notifications,omitempty"`
 }
 
 // MotorCortexSpecApplyConfiguration constructs a declarative configuration of the MotorCortexSpec type for use with
@@ -106,5 +108,13 @@ func (b *MotorCortexSpecApplyConfiguration) WithPackages(value *PackageSourcesAp
 // If called multiple times, the Signals field is set to the value of the last call.
 func (b *MotorCortexSpecApplyConfiguration) WithSignals(value *SignalsApplyConfiguration) *MotorCortexSpecApplyConfiguration {
 	b.Signals = value
+	return b
+}
+
+// WithNotifications sets the Notifications field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Notifications field is set to the value of the last call.
+func (b *MotorCortexSpecApplyConfiguration) WithNotifications(value *NotificationsApplyConfiguration) *MotorCortexSpecApplyConfiguration {
+	b.Notifications = value
 	return b
 }

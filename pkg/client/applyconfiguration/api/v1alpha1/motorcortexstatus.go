@@ -25,6 +25,8 @@ type MotorCortexStatusApplyConfiguration struct {
 	// sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
 	// at most once a minute, and once an hour while nothing is delivered.
 	Sinks []SinkStatusApplyConfiguration `json:"sinks,omitempty"`
+	// receivers say the same of each of spec.notifications.receivers.
+	Receivers []SinkStatusApplyConfiguration `json:"receivers,omitempty"`
 }
 
 // MotorCortexStatusApplyConfiguration constructs a declarative configuration of the MotorCortexStatus type for use with
@@ -79,6 +81,19 @@ func (b *MotorCortexStatusApplyConfiguration) WithSinks(values ...*SinkStatusApp
 			panic("nil value passed to WithSinks")
 		}
 		b.Sinks = append(b.Sinks, *values[i])
+	}
+	return b
+}
+
+// WithReceivers adds the given value to the Receivers field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Receivers field.
+func (b *MotorCortexStatusApplyConfiguration) WithReceivers(values ...*SinkStatusApplyConfiguration) *MotorCortexStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithReceivers")
+		}
+		b.Receivers = append(b.Receivers, *values[i])
 	}
 	return b
 }
