@@ -11,6 +11,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/pending"
+	"motorcortex.dev/motorcortex/internal/signal"
+	"motorcortex.dev/motorcortex/internal/signal/notice"
 )
 
 func waits(inputs ...v1alpha1.PendingInput) *v1alpha1.MotorRun {
@@ -63,5 +65,19 @@ func TestCommandsHaveNothingOfTheModel(t *testing.T) {
 	want := []string{`kubectl motor answer portfolio -n agents --id q1 --context prod "…"`, "kubectl motor answer portfolio -n agents --id q1 --context prod --option 1…2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestANotificationHasTheSameCommand(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "fix"}}
+	for _, kind := range []v1alpha1.InputKind{
+		v1alpha1.InputQuestion, v1alpha1.InputApproval, v1alpha1.InputDomainRequest, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry,
+	} {
+		p := &v1alpha1.PendingInput{ID: "a1-s1-c0", Kind: kind}
+		got := notice.Of(&signal.Signal{Subject: "fix", Data: &signal.Result{Namespace: "team", Input: &signal.Input{ID: p.ID, Kind: kind}}}, "").Command
+		if want := pending.Exact(run, p); got != want {
+			t.Errorf("%s: got %q, want %q", kind, got, want)
+		}
 	}
 }
