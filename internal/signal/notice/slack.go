@@ -21,8 +21,8 @@ type block struct {
 	Text textObject `json:"text"`
 }
 
-// Slack returns the message as an incoming webhook of Slack takes it. The texts of a run are plain text: there Slack knows no link, no mention and no
-// markup.
+// Slack returns the message as an incoming webhook of Slack takes it. The texts of a run are plain text: there Slack reads no markup, and so
+// no mention and no link with another name.
 func Slack(n Notice) ([]byte, error) {
 	plain := func(s string) block { return block{"section", textObject{Type: "plain_text", Text: s}} }
 	blocks := []block{plain(n.Title)}
