@@ -204,6 +204,80 @@ class MotorCortexSpecModels(TypedDict):
     motor: NotRequired["MotorCortexSpecModelsMotor"]
 
 
+class NotificationReceiverSlackUrlSecretRef(TypedDict):
+    """
+    urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows the
+    URL can write into the channel.
+    """
+
+    # key in the Secret.
+    key: str
+    # name of the Secret.
+    name: str
+
+
+class NotificationReceiverSlack(TypedDict):
+    """
+    slack gets each message in a channel of Slack.
+    """
+
+    # urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows
+    # the URL can write into the channel.
+    urlSecretRef: "NotificationReceiverSlackUrlSecretRef"
+
+
+class NotificationReceiverWebhookSigningKeySecretRef(TypedDict):
+    """
+    signingKeySecretRef is the key of a Secret in this namespace that holds the key by which messages are signed after Standard Webhooks,
+    with HMAC-SHA256. Unset, they are not signed.
+    """
+
+    # key in the Secret.
+    key: str
+    # name of the Secret.
+    name: str
+
+
+class NotificationReceiverWebhook(TypedDict):
+    """
+    webhook gets each message as JSON by HTTP POST.
+    """
+
+    # caBundle has certificates of authorities, in PEM, by which the host is known, in place of those of the manager's image.
+    caBundle: NotRequired[str]
+    # signingKeySecretRef is the key of a Secret in this namespace that holds the key by which messages are signed after Standard Webhooks,
+    # with HMAC-SHA256. Unset, they are not signed.
+    signingKeySecretRef: NotRequired["NotificationReceiverWebhookSigningKeySecretRef"]
+    # url that the messages are posted to. Redirects are not followed.
+    url: str
+
+
+class NotificationReceiver(TypedDict):
+    """
+    NotificationReceiver is a channel that people read.
+    """
+
+    # events are those that the receiver is told; unset or empty, all.
+    events: NotRequired[list[Literal["Asks", "Ends", "Failures", "Skills"]]]
+    # name of the receiver, for the status.
+    name: str
+    # slack gets each message in a channel of Slack.
+    slack: NotRequired["NotificationReceiverSlack"]
+    # webhook gets each message as JSON by HTTP POST.
+    webhook: NotRequired["NotificationReceiverWebhook"]
+
+
+class MotorCortexSpecNotifications(TypedDict):
+    """
+    notifications says which people are told what waits for them in this namespace, and how runs end.
+    """
+
+    # pageURL is where the page is for people, as in https://motor.example.org. Set, each message has a link to its run or skill there.
+    pageURL: NotRequired[str]
+    # receivers are told each on its own: one that is slow or away holds up no other, and no run.
+    receivers: NotRequired[list["NotificationReceiver"]]
+
+
 class MotorCortexSpecPackagesApt(TypedDict):
     """
     apt is a repository of Debian packages.
@@ -363,6 +437,8 @@ class MotorCortexSpec(TypedDict):
     # models are the chat models that runs of this namespace may use. A role without a model of its own falls back: motor to fast, fast to
     # default, default to the manager's.
     models: NotRequired["MotorCortexSpecModels"]
+    # notifications says which people are told what waits for them in this namespace, and how runs end.
+    notifications: NotRequired["MotorCortexSpecNotifications"]
     # packages is where the dependencies of skills are installed from. Unset, no skill can have any.
     packages: NotRequired["MotorCortexSpecPackages"]
     # retention says how long, and how many, finished runs are kept, and how much of the cluster's storage runs may take.
@@ -468,6 +544,8 @@ class MotorCortexStatus(TypedDict):
     model: NotRequired[str]
     # observedGeneration is the generation of the spec that this status speaks of.
     observedGeneration: NotRequired[int]
+    # receivers say the same of each of spec.notifications.receivers.
+    receivers: NotRequired[list["SinkStatus"]]
     # sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and
     # else at most once a minute, and once an hour while nothing is delivered.
     sinks: NotRequired[list["SinkStatus"]]

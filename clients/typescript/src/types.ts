@@ -263,6 +263,102 @@ export interface MotorCortexSpecModels {
 }
 
 /**
+ * urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows the
+ * URL can write into the channel.
+ */
+export interface NotificationReceiverSlackUrlSecretRef {
+  /**
+   * key in the Secret.
+   */
+  key: string;
+  /**
+   * name of the Secret.
+   */
+  name: string;
+}
+
+/**
+ * slack gets each message in a channel of Slack.
+ */
+export interface NotificationReceiverSlack {
+  /**
+   * urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows
+   * the URL can write into the channel.
+   */
+  urlSecretRef: NotificationReceiverSlackUrlSecretRef;
+}
+
+/**
+ * signingKeySecretRef is the key of a Secret in this namespace that holds the key by which messages are signed after Standard Webhooks,
+ * with HMAC-SHA256. Unset, they are not signed.
+ */
+export interface NotificationReceiverWebhookSigningKeySecretRef {
+  /**
+   * key in the Secret.
+   */
+  key: string;
+  /**
+   * name of the Secret.
+   */
+  name: string;
+}
+
+/**
+ * webhook gets each message as JSON by HTTP POST.
+ */
+export interface NotificationReceiverWebhook {
+  /**
+   * caBundle has certificates of authorities, in PEM, by which the host is known, in place of those of the manager's image.
+   */
+  caBundle?: string;
+  /**
+   * signingKeySecretRef is the key of a Secret in this namespace that holds the key by which messages are signed after Standard Webhooks,
+   * with HMAC-SHA256. Unset, they are not signed.
+   */
+  signingKeySecretRef?: NotificationReceiverWebhookSigningKeySecretRef;
+  /**
+   * url that the messages are posted to. Redirects are not followed.
+   */
+  url: string;
+}
+
+/**
+ * NotificationReceiver is a channel that people read.
+ */
+export interface NotificationReceiver {
+  /**
+   * events are those that the receiver is told; unset or empty, all.
+   */
+  events?: ("Asks" | "Ends" | "Failures" | "Skills")[];
+  /**
+   * name of the receiver, for the status.
+   */
+  name: string;
+  /**
+   * slack gets each message in a channel of Slack.
+   */
+  slack?: NotificationReceiverSlack;
+  /**
+   * webhook gets each message as JSON by HTTP POST.
+   */
+  webhook?: NotificationReceiverWebhook;
+}
+
+/**
+ * notifications says which people are told what waits for them in this namespace, and how runs end.
+ */
+export interface MotorCortexSpecNotifications {
+  /**
+   * pageURL is where the page is for people, as in https://motor.example.org. Set, each message has a link to its run or skill there.
+   */
+  pageURL?: string;
+  /**
+   * receivers are told each on its own: one that is slow or away holds up no other, and no run.
+   */
+  receivers?: NotificationReceiver[];
+}
+
+/**
  * apt is a repository of Debian packages.
  */
 export interface MotorCortexSpecPackagesApt {
@@ -483,6 +579,10 @@ export interface MotorCortexSpec {
    */
   models?: MotorCortexSpecModels;
   /**
+   * notifications says which people are told what waits for them in this namespace, and how runs end.
+   */
+  notifications?: MotorCortexSpecNotifications;
+  /**
    * packages is where the dependencies of skills are installed from. Unset, no skill can have any.
    */
   packages?: MotorCortexSpecPackages;
@@ -640,6 +740,10 @@ export interface MotorCortexStatus {
    * observedGeneration is the generation of the spec that this status speaks of.
    */
   observedGeneration?: number;
+  /**
+   * receivers say the same of each of spec.notifications.receivers.
+   */
+  receivers?: SinkStatus[];
   /**
    * sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
    * at most once a minute, and once an hour while nothing is delivered.
