@@ -29,10 +29,8 @@ PATIENCE, PAUSE = 60.0, 1.0
 
 # How long a run is not read while no event tells of a change: a connection can be dead without an error. Seconds.
 QUIET = 30
-
 # How long any other request may take. Seconds.
 REQUEST = 30
-
 _PAGE = 500
 
 # How often an answer is sent when the run changes at the same time.
@@ -366,6 +364,8 @@ class Client:
             message = str(error.reason)
         if error.status == 404:
             raise NotFound(f"{what}: {message}") from error
+        if error.status >= 500:
+            raise MotorCortexError(f"{what}: {message}. It may have been done: look before you try again") from error
         _, by_policy, reason = message.partition("denied request: ")
         if error.status == 403 and not by_policy:
             message += f". Have the ClusterRole {role} bound to this account in the namespace {self.namespace}"

@@ -166,6 +166,14 @@ class Answers(Rig):
                 self.client.answer("a", "q", "x")
 
 
+    def test_a_failure_of_the_server_is_no_refusal(self) -> None:
+        self.has(a_run(QUESTION))
+        self.patch.side_effect = refusal(504, "request did not complete")
+        with self.assertRaisesRegex(MotorCortexError, "may have been done") as raised:
+            self.client.answer("a", "q", "x")
+        self.assertNotIsInstance(raised.exception, Refused)
+
+
 class Runs(Rig):
     def test_a_run_is_created(self) -> None:
         self.api.create_namespaced_custom_object.side_effect = lambda *args, **_: args[4]
