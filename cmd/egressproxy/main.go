@@ -100,7 +100,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	if err != nil {
 		return err
 	}
-	server, err := egress.New(egress.Config{
+	server, err := egress.New(egress.Config{ //nolint:contextcheck // The lines that it logs are of the process and of no request.
 		Grants: grants, Ready: source.HasSynced, ForbiddenPrefixes: source.Prefixes, DNSServer: o.dnsServer,
 		Terminator: terminate.New(terminate.Config{RootCAs: o.roots}), Reporter: reporter,
 		Logger: log, Registerer: registry, Limits: o.limits, Timeouts: egress.Timeouts{Grace: o.shutdownGrace},
