@@ -19,6 +19,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
+
+	"motorcortex.dev/motorcortex/internal/serving"
 )
 
 func TestOptions(t *testing.T) {
@@ -52,9 +54,9 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &options{health: "127.0.0.1:0", certFile: filepath.Join(t.TempDir(), "tls.crt"), keyFile: filepath.Join(t.TempDir(), "tls.key")}
+	o := &options{serving: serving.Options{Health: "127.0.0.1:0", CertFile: filepath.Join(t.TempDir(), "tls.crt"), KeyFile: filepath.Join(t.TempDir(), "tls.key")}}
 	o.cluster.Audience = "mcp"
-	for file, content := range map[string][]byte{o.certFile: certificate, o.keyFile: key} {
+	for file, content := range map[string][]byte{o.serving.CertFile: certificate, o.serving.KeyFile: key} {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -24,10 +23,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/pageserver"
+	"motorcortex.dev/motorcortex/internal/serving"
 )
 
 const (
@@ -51,23 +50,15 @@ func (l *list) Set(value string) error {
 
 // options are the flags.
 type options struct {
-	listen, health    string
-	certFile, keyFile string
-	plain             bool
-	shutdownDelay     time.Duration
-	caFile            string
-	keys, scopes      list
-	groups            list
-	page              pageserver.Options
+	serving      serving.Options
+	caFile       string
+	keys, scopes list
+	groups       list
+	page         pageserver.Options
 }
 
 func (o *options) bind(f *flag.FlagSet) {
-	f.StringVar(&o.listen, "listen", ":8443", "the address for browsers")
-	f.StringVar(&o.health, "health-listen", ":8081", "the address for /healthz and /readyz")
-	f.StringVar(&o.certFile, "tls-cert-file", "", "the certificate of the address for browsers, PEM; it is read again when it changes")
-	f.StringVar(&o.keyFile, "tls-key-file", "", "the key of the certificate, PEM")
-	f.BoolVar(&o.plain, "plain-http", false, "serve without TLS: cookies are readable on the way, so only behind a proxy that has TLS, where a mesh encrypts the rest")
-	f.DurationVar(&o.shutdownDelay, "shutdown-delay", 5*time.Second, "how long to serve after the signal to end: nodes still send connections")
+	o.serving.Bind(f, "browsers", "cookies are readable on the way, so only behind a proxy that has TLS, where a mesh encrypts the rest")
 	f.IntVar(&o.page.Windows, "max-windows", 256, "how many windows of all persons are told of changes at once")
 	l := &o.page.Login
 	f.StringVar(&l.URL, "url", "", "the address of the page, as browsers know it: https and a host, without a path; requests to other hosts are refused")
@@ -85,17 +76,7 @@ func (o *options) bind(f *flag.FlagSet) {
 	f.DurationVar(&l.Life, "session-life", 8*time.Hour, "how long a login lasts, at most 24h; who loses a group keeps it here until then")
 }
 
-func (o *options) check() error {
-	switch {
-	case o.plain && (o.certFile != "" || o.keyFile != ""):
-		return errors.New("--plain-http and a certificate exclude each other")
-	case !o.plain && (o.certFile == "" || o.keyFile == ""):
-		return errors.New("--tls-cert-file and --tls-key-file are needed: browsers send cookies")
-	case o.shutdownDelay < 0:
-		return errors.New("--shutdown-delay is less than 0")
-	}
-	return nil
-}
+func (o *options) check() error { return o.serving.Check("browsers send cookies") }
 
 // complete puts the flags that need work into the options of the page.
 func (o *options) complete() error {
@@ -154,96 +135,30 @@ func start(ctx context.Context, o *options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("find the API server: %w", err)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.serving.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for browsers: %w", err)
 	}
 	return run(ctx, o, config, listener, log)
 }
 
-// run serves until ctx is done, and then for the time that the options set.
 func run(ctx context.Context, o *options, config *rest.Config, listener net.Listener, log *slog.Logger) error {
-	defer func() { _ = listener.Close() }() // The server has closed it, if there was one.
-	base, end := context.WithCancel(context.WithoutCancel(ctx))
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
-	defer end()
-	if !o.plain {
-		certificate, err := certwatcher.New(o.certFile, o.keyFile)
-		if err != nil {
-			return fmt.Errorf("read the certificate: %w", err)
-		}
-		helpers.Go(func() {
-			if err := certificate.Start(base); err != nil {
-				log.Error("a new certificate will not be read", "error", err)
-			}
-		})
-		listener = tls.NewListener(listener, &tls.Config{
-			MinVersion: tls.VersionTLS12, GetCertificate: certificate.GetCertificate, NextProtos: []string{"http/1.1"},
-		})
-	}
 	page, err := pageserver.New(config, o.page, log)
 	if err != nil {
+		_ = listener.Close() // It is not used, whatever closing it comes to.
 		return err
 	}
 	defer page.Close()
-	stopHealth, err := serveHealth(base, o.health, func() bool { return ctx.Err() == nil })
-	if err != nil {
-		return err
-	}
-	defer stopHealth()
-	h := &http.Server{
-		Handler: page, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		BaseContext: func(net.Listener) context.Context { return base },
-		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug), // Connections that a stranger breaks off are no event.
-	}
-	helpers.Go(func() {
-		select {
-		case <-ctx.Done():
-			wait(base, o.shutdownDelay)
-		case <-base.Done():
-		}
-		end()
-		_ = h.Close() // Streams stay open for ever: they are not waited for.
+	err = serving.Run(ctx, &o.serving, listener, log, func(ctx context.Context) (*http.Server, func(), error) {
+		log.Info("the page server listens", "address", listener.Addr().String(), "url", o.page.Login.URL, "issuer", o.page.Login.Issuer)
+		return &http.Server{
+			Handler: page, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+			BaseContext: func(net.Listener) context.Context { return ctx },
+		}, nil, nil
 	})
-	log.Info("the page server listens", "address", listener.Addr().String(), "url", o.page.Login.URL, "issuer", o.page.Login.Issuer)
-	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err != nil {
 		return fmt.Errorf("serve browsers: %w", err)
 	}
 	log.Info("the page server has ended")
 	return nil
-}
-
-// wait returns after a time, or when the context is done.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// serveHealth answers the probes of the node. The returned function ends it.
-func serveHealth(ctx context.Context, address string, ready func() bool) (stop func(), err error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen for probes: %w", err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready() {
-			http.Error(w, "the server ends", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	h := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = h.Serve(listener) // It returns when it is closed.
-	}()
-	return func() { _ = h.Close(); <-ended }, nil
 }
