@@ -17,6 +17,8 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
 	if !pass.IsFinished(s.Run) {
 		return true, nil
 	}
+	// The cache shows the end, so nothing is written any more that it could lack.
+	r.writes.Forget(s.Run)
 	pods, err := r.podsOf(ctx, s.Run)
 	s.Former = pods
 	return false, err
@@ -60,6 +62,7 @@ func (r *Reconciler) closeGone(ctx context.Context, key client.ObjectKey) error 
 	}
 	r.policies().ForgetGone(key)
 	r.counts.ForgetGone(key)
+	r.writes.ForgetGone(key)
 	return nil
 }
 

@@ -116,7 +116,7 @@ type Reconciler struct {
 	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.
 	Workers placement.Workers
 	Config  Config
-	// Now is the process's clock, by which the Leases of replicas are judged.
+	// Now is the process's clock, by which the Leases of replicas are judged, time.Now if nil.
 	Now func() time.Time
 	// Time is the clock of everything in the API. Nil: Now, and all time counts.
 	Time Timekeeper
@@ -124,6 +124,7 @@ type Reconciler struct {
 	// indexes is true if the cache finds runs by the indexes of index.go.
 	indexes  bool
 	counts   pass.RunCache[gapCount]
+	writes   pass.Writes
 	enforced isolation.State
 	granted  grant.State
 	placed   placement.State
@@ -146,6 +147,14 @@ func (r *Reconciler) policies() *isolation.Policies {
 // placer returns the part that assigns runs to the replicas of the manager.
 func (r *Reconciler) placer() *placement.Placer {
 	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed, Indexed: r.indexes, Now: r.Now}
+}
+
+// own returns the time by the process's own clock.
+func (r *Reconciler) own() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
 }
 
 // SetupWithManager registers the reconciler.
@@ -205,6 +214,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if !run.DeletionTimestamp.IsZero() {
 		return pass.Retry(), r.abandon(ctx, run)
+	}
+	if !pass.IsFinished(run) && r.writes.IsBehind(run, r.own()) {
+		// The cache shows the run as it was before the last pass wrote it. Its next version triggers a pass.
+		return pass.Again(pass.ConflictPause), nil
 	}
 	s := pass.NewRun(reach.Effective(run), r.apiNow())
 	defer r.turns().Settle(s.Run)
@@ -303,6 +316,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 		}
 		return err
 	}
+	r.writes.Note(s.Before, stored, r.own())
 	s.Run.ObjectMeta, s.Run.Status = stored.ObjectMeta, stored.Status
 	r.noteCounted(s.Run, paused)
 	r.observeEnd(s)

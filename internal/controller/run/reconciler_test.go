@@ -77,3 +77,37 @@ func TestALineOfTheLogFollowsAStoredChange(t *testing.T) {
 		t.Errorf("the log has %d lines of the change: %s", n, &out)
 	}
 }
+
+// A pass over the version that was just replaced would repeat what the last one did, and its write would be refused.
+func TestAPassWaitsUntilTheCacheShowsTheLastWrite(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "n", UID: "u"}}
+	var looked error
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			looked = errors.New("the pass looks further")
+			return looked
+		},
+	}).Build()
+	r := &Reconciler{Client: c, Live: c, Now: time.Now}
+	reconcile := func() (ctrl.Result, error) {
+		return r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
+		t.Fatal(err)
+	}
+	next := run.DeepCopy()
+	next.ResourceVersion += "0"
+	r.writes.Note(run, next, time.Now())
+	if res, err := reconcile(); err != nil || looked != nil || res.RequeueAfter != pass.ConflictPause {
+		t.Errorf("behind its own write: %+v, %v, %v", res, err, looked)
+	}
+	r.writes.Note(next, run, time.Now())
+	if _, err := reconcile(); err == nil || looked == nil {
+		t.Errorf("with the written version: %v, %v", err, looked)
+	}
+}

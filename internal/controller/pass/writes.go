@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pass
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// behindFor bounds how long a cache may take to show a write. After it the version may be a later one with the same name, as after a restore of etcd.
+const behindFor = 5 * time.Second
+
+// Writes is the memory of this process about the statuses of runs that it has written. The zero value is that of a process that has written none. All
+// instants are those of the process's own clock.
+type Writes struct{ runs RunCache[write] }
+
+// write is the last write of a status.
+type write struct {
+	// replaced is the version that it changed, "" for none.
+	replaced string
+	at       time.Time
+}
+
+// Note records that the status of a run was written: before as it was read, after as it is stored.
+func (w *Writes) Note(before, after *v1alpha1.MotorRun, now time.Time) {
+	last := w.runs.Of(after)
+	last.at, last.replaced = now, ""
+	if before.ResourceVersion != after.ResourceVersion {
+		// A write that changes nothing leaves the version, and the cache never shows another one.
+		last.replaced = before.ResourceVersion
+	}
+}
+
+// IsBehind reports whether a run that was read from the cache is the version that this process has replaced since. What a pass wrote from it would be
+// refused as a conflict, and what it did before could be done a second time.
+func (w *Writes) IsBehind(run *v1alpha1.MotorRun, now time.Time) bool {
+	last := w.runs.Of(run)
+	return last.replaced != "" && last.replaced == run.ResourceVersion && now.Sub(last.at) < behindFor
+}
+
+// Forget forgets a run.
+func (w *Writes) Forget(run *v1alpha1.MotorRun) { w.runs.Forget(run.UID) }
+
+// ForgetGone forgets the runs of a name that are gone.
+func (w *Writes) ForgetGone(key types.NamespacedName) { w.runs.ForgetGone(key) }
