@@ -89,7 +89,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "ResponsesValid True AllAsked")
 	wantEvents := []string{"Normal ApprovalRequested", "Normal Question", "Normal Approved"}
-	if diff := cmp.Diff(wantEvents, r.events[5:]); diff != "" {
+	if diff := cmp.Diff(wantEvents, r.events[2:]); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	if note := r.notes[len(r.notes)-1]; !strings.Contains(note, "by anna@example.org") || !strings.Contains(note, gitPush) || !strings.Contains(note, p.Action.ArgsDigest) {
@@ -118,7 +118,7 @@ func TestApprovalExpires(t *testing.T) {
 	r.now = r.now.Add(30 * time.Second)
 	r.decided(turn.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "Finished False Running")
-	if diff := cmp.Diff([]string{"Normal ApprovalRequested", "Warning Expired"}, r.events[5:]); diff != "" {
+	if diff := cmp.Diff([]string{"Normal ApprovalRequested", "Warning Expired"}, r.events[2:]); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	if m := r.run().Status.Conditions; !slices.ContainsFunc(m, func(c metav1.Condition) bool { return strings.Contains(c.Message, "or its time was over") }) {

@@ -81,9 +81,7 @@ func TestRunHappyPath(t *testing.T) {
 	if r.pod() != nil {
 		t.Error("the sandbox is still there")
 	}
-	wantEvents := []string{
-		"Normal Accepted", "Normal SandboxStarting", "Warning NodesWithoutSupport", "Normal SandboxReady", "Normal AllBlocked", "Normal Completed",
-	}
+	wantEvents := []string{"Warning NodesWithoutSupport", "Normal SandboxReady", "Normal Completed"}
 	if diff := cmp.Diff(wantEvents, r.events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

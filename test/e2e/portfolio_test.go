@@ -176,7 +176,7 @@ func wantPortfolioConditions(t *testing.T, run *v1alpha1.MotorRun) {
 
 func wantPortfolioEvents(t *testing.T, run *v1alpha1.MotorRun) {
 	t.Helper()
-	want := []string{"Accepted", "SandboxStarting", "SandboxReady", "AllBlocked", "Question", "Answered", "Completed"}
+	want := []string{"SandboxReady", "Question", "Answered", "Completed"}
 	var got []string
 	err := await(t.Context(), soon, &eventsv1.EventList{}, []client.ListOption{client.InNamespace(run.Namespace)}, func(ctx context.Context) (bool, error) {
 		var list eventsv1.EventList

@@ -34,7 +34,7 @@ var eventsOf = []struct{ conditionType, action string }{
 }
 
 // transitions compares the former status with the present one. Only a change of status or reason is a transition. A first state which means that
-// nothing has happened yet is none.
+// nothing has happened yet, or that nothing is wrong, is none: each Event is a write, and the conditions show it.
 func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 	list := attemptTransitions(before, after)
 	if runpolicy.IsSetAside(&after.Status) && !runpolicy.IsSetAside(&before.Status) {
@@ -49,7 +49,7 @@ func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 		if t.conditionType == v1alpha1.ConditionAwaitingInput && isAboutApproval(was, is) {
 			continue
 		}
-		if was == nil && isCheck(t.conditionType) && is.Status == metav1.ConditionTrue {
+		if is.Status == metav1.ConditionTrue && isCheck(t.conditionType) && (was == nil || was.Status == metav1.ConditionUnknown) {
 			continue
 		}
 		list = append(list, pass.NewTransition(eventType(t.conditionType, is, after), is.Reason, t.action, is.Message))
@@ -116,9 +116,14 @@ func approvalShown(run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
 	return nil
 }
 
-// isCheck reports whether the condition is news only when it is False.
+// isCheck reports whether the condition is news only when it is False, or True again.
 func isCheck(conditionType string) bool {
-	return conditionType == v1alpha1.ConditionResponsesValid
+	switch conditionType {
+	case v1alpha1.ConditionAccepted, v1alpha1.ConditionToolsOffered, v1alpha1.ConditionUserNamespace, v1alpha1.ConditionIsolationVerified,
+		v1alpha1.ConditionResponsesValid:
+		return true
+	}
+	return false
 }
 
 // nothingYet reports whether a reason is no news, or is reported otherwise.
@@ -127,7 +132,7 @@ func nothingYet(reason string) bool {
 	case v1alpha1.ReasonAttemptFailed, v1alpha1.ReasonBudgetExhausted:
 		return true
 	case v1alpha1.ReasonRunning, v1alpha1.ReasonNothingAsked, v1alpha1.ReasonIsolationPending, v1alpha1.ReasonRunEnded, v1alpha1.ReasonSandboxRemoved,
-		v1alpha1.ReasonEgressPending, v1alpha1.ReasonModelNotAsked:
+		v1alpha1.ReasonSandboxStarting, v1alpha1.ReasonEgressPending, v1alpha1.ReasonModelNotAsked:
 		return true
 	}
 	return false
@@ -136,7 +141,7 @@ func nothingYet(reason string) bool {
 func eventType(conditionType string, c *metav1.Condition, run *v1alpha1.MotorRun) string {
 	good := c.Status == metav1.ConditionTrue
 	switch {
-	case conditionType == v1alpha1.ConditionAwaitingInput, conditionType == v1alpha1.ConditionSuspended, c.Reason == v1alpha1.ReasonSandboxStarting, c.Reason == v1alpha1.ReasonCancelled,
+	case conditionType == v1alpha1.ConditionAwaitingInput, conditionType == v1alpha1.ConditionSuspended, c.Reason == v1alpha1.ReasonCancelled,
 		c.Reason == v1alpha1.ReasonQueued, c.Reason == v1alpha1.ReasonSlotsTaken, c.Reason == v1alpha1.ReasonCopiedRun, c.Reason == v1alpha1.ReasonNoDomains:
 		good = true
 	case conditionType == v1alpha1.ConditionCredentialsExposed, c.Reason == v1alpha1.ReasonCredentialUnavailable:

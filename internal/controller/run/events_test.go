@@ -93,3 +93,41 @@ func TestAnEndIsObservedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A first state in which nothing is wrong costs an Event of each run, and tells nobody anything. What was wrong before does.
+func TestWhatIsAsItShouldBeIsNoEvent(t *testing.T) {
+	t.Parallel()
+	const none = ""
+	for name, tt := range map[string]struct {
+		of            string
+		before, after string
+		told          bool
+	}{
+		"accepted at once":             {v1alpha1.ConditionAccepted, none, "True Accepted", false},
+		"accepted after the queue":     {v1alpha1.ConditionAccepted, "False Queued", "True Accepted", true},
+		"queued":                       {v1alpha1.ConditionAccepted, none, "False Queued", true},
+		"a Pod that starts":            {v1alpha1.ConditionSandboxReady, none, "False SandboxStarting", false},
+		"a Pod that runs":              {v1alpha1.ConditionSandboxReady, "False SandboxStarting", "True SandboxReady", true},
+		"a Pod of a pool":              {v1alpha1.ConditionSandboxReady, none, "True SandboxReady", true},
+		"a Pod without room":           {v1alpha1.ConditionSandboxReady, "False SandboxStarting", "False Unschedulable", true},
+		"a user namespace":             {v1alpha1.ConditionUserNamespace, none, "True InUse", false},
+		"no user namespace":            {v1alpha1.ConditionUserNamespace, none, "False NodesWithoutSupport", true},
+		"closed":                       {v1alpha1.ConditionIsolationVerified, "Unknown NotTriedYet", "True AllBlocked", false},
+		"open":                         {v1alpha1.ConditionIsolationVerified, "Unknown NotTriedYet", "False Reachable", true},
+		"closed again":                 {v1alpha1.ConditionIsolationVerified, "False IsolationLost", "True AllBlocked", true},
+		"tools that are offered":       {v1alpha1.ConditionToolsOffered, none, "True ToolsOffered", false},
+		"tools that are not":           {v1alpha1.ConditionToolsOffered, none, "False SearchNotConfigured", true},
+		"a credential that is exposed": {v1alpha1.ConditionCredentialsExposed, none, "True ExposedToSandbox", true},
+		"the end":                      {v1alpha1.ConditionFinished, "False Running", "True Completed", true},
+	} {
+		before, after := &v1alpha1.MotorRun{}, &v1alpha1.MotorRun{}
+		for run, state := range map[*v1alpha1.MotorRun]string{before: tt.before, after: tt.after} {
+			if status, reason, ok := strings.Cut(state, " "); ok {
+				apimeta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{Type: tt.of, Status: metav1.ConditionStatus(status), Reason: reason})
+			}
+		}
+		if got := transitions(before, after); (len(got) == 1) != tt.told || len(got) > 1 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
