@@ -33,6 +33,9 @@ import (
 // awayKeyAge is how old the key may be by which a run that waits for its model learns that the model is still not available.
 const awayKeyAge = 10 * time.Second
 
+// showPause is how long the status of a run may wait to show how far the run got.
+const showPause = time.Second
+
 // setup builds the controllers and the engine.
 func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o options, told *telemetry, log *slog.Logger) error {
 	key, err := managerKey(ctx, mgr, o.namespace)
@@ -76,6 +79,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: o.sandboxImage, ManagerKey: toolclient.PublicKeyPin(key), Namespace: o.namespace},
 			SandboxStartTimeout: o.sandboxStartTimeout,
+			ShowPause:           showPause,
 			MaxConcurrent:       o.maxConcurrent,
 			EgressKey:           egress,
 			EgressService:       o.egressService,

@@ -134,7 +134,7 @@ func (r *chaosRig) startManager(ns string) {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Time: keeper, Models: models,
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: ns},
-			SandboxStartTimeout: time.Hour, MaxConcurrent: 4,
+			SandboxStartTimeout: time.Hour, MaxConcurrent: 4, ShowPause: time.Second,
 		},
 	}
 	must(r.t, rec.SetupWithManager(mgr))

@@ -34,6 +34,15 @@ func (w *Writes) Note(before, after *v1alpha1.MotorRun, now time.Time) {
 	}
 }
 
+// Wait returns how long it is until a status that only shows something is written again: once in each pause at most.
+func (w *Writes) Wait(run *v1alpha1.MotorRun, pause time.Duration, now time.Time) time.Duration {
+	last := w.runs.Of(run)
+	if last.at.IsZero() {
+		return 0
+	}
+	return max(0, min(pause, last.at.Add(pause).Sub(now)))
+}
+
 // IsBehind reports whether a run that was read from the cache is the version that this process has replaced since. What a pass wrote from it would be
 // refused as a conflict, and what it did before could be done a second time.
 func (w *Writes) IsBehind(run *v1alpha1.MotorRun, now time.Time) bool {

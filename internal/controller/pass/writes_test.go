@@ -40,10 +40,19 @@ func TestACacheIsBehindWhileItShowsWhatWasReplaced(t *testing.T) {
 		}
 	}
 	var w Writes
+	const pause = time.Second
+	if got := w.Wait(atVersion("1"), pause, now); got != 0 {
+		t.Errorf("the first write waits for %s", got)
+	}
 	if w.IsBehind(atVersion("1"), now) || w.IsBehind(atVersion(""), now) {
 		t.Error("behind before anything was written")
 	}
 	w.Note(atVersion("1"), atVersion("2"), now)
+	for after, want := range map[time.Duration]time.Duration{0: pause, pause / 4: 3 * pause / 4, pause: 0, time.Hour: 0, -time.Hour: pause} {
+		if got := w.Wait(atVersion("2"), pause, now.Add(after)); got != want {
+			t.Errorf("%s after a write it waits for %s, want %s", after, got, want)
+		}
+	}
 	w.ForgetGone(types.NamespacedName{Namespace: "ns", Name: "run"})
 	if w.IsBehind(atVersion("1"), now) {
 		t.Error("a run that is gone is remembered")

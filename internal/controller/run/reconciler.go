@@ -66,6 +66,9 @@ type Config struct {
 	ArchiveRequired bool
 	// ArchiveWait is how long a finished run waits for its archive where none is required, 0 for an hour.
 	ArchiveWait time.Duration
+	// ShowPause is how long the status of a run may wait to show how far the run got. All by which a program decides is written at once. 0 writes
+	// everything at once.
+	ShowPause time.Duration
 	// TrialPause is the least time between two runs that are carried on alone, 0 for 30 s.
 	TrialPause time.Duration
 	// ShowReplicas is called with the number of live replicas of each version, when that changes; "unknown" is for those whose Lease has no version. A nil ShowReplicas
@@ -296,6 +299,15 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 	return nil
 }
 
+// writesIn returns how long the status of the pass must not be written yet, 0 for one that is written now. Each step of a run, and each report of a node
+// about a Pod that starts, would be a write of its own otherwise.
+func (r *Reconciler) writesIn(s *pass.Run) time.Duration {
+	if r.Config.ShowPause == 0 || !pass.OnlyShows(&s.Before.Status, &s.Run.Status) {
+		return 0
+	}
+	return r.writes.Wait(s.Run, r.Config.ShowPause, r.own())
+}
+
 // writeStatus writes the changes of the steps, in one patch, and then reports the transitions as Events.
 func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	summarize(s)
@@ -305,6 +317,10 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	paused := *s.Run.Status.Paused.DeepCopy()
 	if !s.Changed() {
 		r.noteCounted(s.Run, paused)
+		return nil
+	}
+	if wait := r.writesIn(s); wait > 0 {
+		s.Wake(s.Now.Add(wait))
 		return nil
 	}
 	patch := client.MergeFromWithOptions(s.Before, client.MergeFromWithOptimisticLock{})

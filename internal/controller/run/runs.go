@@ -5,7 +5,6 @@ package run
 import (
 	"context"
 	"slices"
-	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,13 +101,10 @@ func (r *Reconciler) chosenAmong(
 	return requests
 }
 
-// progressPause is the longest time after which the status shows a step that decides nothing. Without it each step would cost two passes and two
-// writes of the run, which the next step waits for on a busy API server.
-const progressPause = time.Second
-
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// stepEvents requests a pass for the run of a step: at once if the step can decide something, and else within progressPause.
+// stepEvents requests a pass for the run of a step: at once if the step can decide something, and else within Config.ShowPause. Without the pause each
+// step would cost two passes and two writes of the run, which the next step waits for on a busy API server.
 func (r *Reconciler) stepEvents() handler.EventHandler {
 	atOnce := func(o client.Object, q requests) {
 		if request, ok := runOfStep(o); ok {
@@ -119,8 +115,8 @@ func (r *Reconciler) stepEvents() handler.EventHandler {
 		request, ok := runOfStep(o)
 		step, isStep := o.(*v1alpha1.MotorStep)
 		run := &v1alpha1.MotorRun{}
-		if ok && isStep && onlyShows(step) && r.Get(ctx, request.NamespacedName, run, client.UnsafeDisableDeepCopy) == nil && goesItsWay(run) {
-			q.AddAfter(request, progressPause)
+		if ok && isStep && r.Config.ShowPause > 0 && onlyShows(step) && r.Get(ctx, request.NamespacedName, run, client.UnsafeDisableDeepCopy) == nil && goesItsWay(run) {
+			q.AddAfter(request, r.Config.ShowPause)
 			return
 		}
 		atOnce(o, q)
@@ -148,10 +144,10 @@ func runOfStep(o client.Object) (reconcile.Request, bool) {
 }
 
 // onlyShows reports whether a step shows how far the run got, and nothing that its controller decides about: no end, no ask, no call with an unknown
-// outcome, and only calls that act in the sandbox. The first step of an attempt is not of this kind, because people wait for it.
+// outcome, and only calls that act in the sandbox.
 func onlyShows(s *v1alpha1.MotorStep) bool {
 	spec, st := &s.Spec, &s.Status
-	return spec.Type == v1alpha1.StepTurn && spec.Index > 1 && !spec.Final &&
+	return spec.Type == v1alpha1.StepTurn && !spec.Final &&
 		st.Closed == nil && st.Skills == nil && len(st.Asks) == 0 && len(st.Unknown) == 0 &&
 		(st.Phase == "" || st.Phase == v1alpha1.StepInFlight || st.Phase == v1alpha1.StepSettled) &&
 		len(spec.ToolCalls) > 0 && !slices.ContainsFunc(spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return !toolapi.WorksInSandbox(c.Tool) })

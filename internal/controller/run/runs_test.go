@@ -86,7 +86,7 @@ func TestStepEvents(t *testing.T) {
 		"a call with a result": {step: func(s *v1alpha1.MotorStep) {
 			s.Status.Phase, s.Status.Results = v1alpha1.StepSettled, []v1alpha1.ToolResult{{}}
 		}, waits: true},
-		"the first step":  {step: func(s *v1alpha1.MotorStep) { s.Spec.Index = 1 }},
+		"the first step":  {step: func(s *v1alpha1.MotorStep) { s.Spec.Index = 1 }, waits: true},
 		"the last answer": {step: func(s *v1alpha1.MotorStep) { s.Spec.Final, s.Spec.ToolCalls = true, nil }},
 		"no call":         {step: func(s *v1alpha1.MotorStep) { s.Spec.ToolCalls = nil }},
 		"an outcome":      {step: func(s *v1alpha1.MotorStep) { s.Spec.Type = v1alpha1.StepEnd }},
@@ -137,7 +137,7 @@ func TestStepEvents(t *testing.T) {
 		if tt.run != nil {
 			tt.run(run)
 		}
-		r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).Build()}
+		r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).Build(), Config: Config{ShowPause: time.Second}}
 		q := &noted{}
 		r.stepEvents().Update(t.Context(), event.TypedUpdateEvent[client.Object]{ObjectOld: step, ObjectNew: step}, q)
 		if len(q.now)+len(q.later) != 1 || (len(q.later) == 1) != tt.waits {
