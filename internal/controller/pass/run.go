@@ -56,6 +56,8 @@ type Run struct {
 	SetAside bool
 	// Unseen is true if the run ends without the last look at its sandbox.
 	Unseen bool
+	// EndsIn is how long a status that only shows something must wait, because the end of the run is about to be written.
+	EndsIn time.Duration
 	// Message is the status message if no condition shows what the run waits for.
 	Message string
 }

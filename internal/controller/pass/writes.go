@@ -22,6 +22,8 @@ type write struct {
 	// replaced is the version that it changed, "" for none.
 	replaced string
 	at       time.Time
+	// ended is when the end of the run was first found in its journal.
+	ended time.Time
 }
 
 // Note records that the status of a run was written: before as it was read, after as it is stored.
@@ -41,6 +43,15 @@ func (w *Writes) Wait(run *v1alpha1.MotorRun, pause time.Duration, now time.Time
 		return 0
 	}
 	return max(0, min(pause, last.at.Add(pause).Sub(now)))
+}
+
+// EndsIn returns for how long an end that the journal records is not written as one that is under way, 0 when that is over.
+func (w *Writes) EndsIn(run *v1alpha1.MotorRun, pause time.Duration, now time.Time) time.Duration {
+	last := w.runs.Of(run)
+	if last.ended.IsZero() {
+		last.ended = now
+	}
+	return max(0, min(pause, last.ended.Add(pause).Sub(now)))
 }
 
 // IsBehind reports whether a run that was read from the cache is the version that this process has replaced since. What a pass wrote from it would be

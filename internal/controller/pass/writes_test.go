@@ -53,6 +53,16 @@ func TestACacheIsBehindWhileItShowsWhatWasReplaced(t *testing.T) {
 			t.Errorf("%s after a write it waits for %s, want %s", after, got, want)
 		}
 	}
+	for range 2 {
+		if got := w.EndsIn(atVersion("2"), pause, now); got != pause {
+			t.Errorf("the end is written after %s", got)
+		}
+	}
+	for after, want := range map[time.Duration]time.Duration{pause / 4: 3 * pause / 4, pause: 0, time.Hour: 0} {
+		if got := w.EndsIn(atVersion("3"), pause, now.Add(after)); got != want {
+			t.Errorf("%s after the end it is written after %s, want %s", after, got, want)
+		}
+	}
 	w.ForgetGone(types.NamespacedName{Namespace: "ns", Name: "run"})
 	if w.IsBehind(atVersion("1"), now) {
 		t.Error("a run that is gone is remembered")

@@ -58,10 +58,24 @@ func (r *Reconciler) end(s *pass.Run, e *runpolicy.End) {
 		end(s, e)
 		return
 	}
+	s.Message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
+	if s.EndsIn = r.endsIn(s); s.EndsIn > 0 {
+		s.Wake(s.Now.Add(s.EndsIn))
+		return
+	}
 	st.Ending, st.PendingInputs = runpolicy.EndingOf(o, e, s.Now), nil
 	s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
-	s.Message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
 	wakeForDeadline(s, until)
+}
+
+// endsIn returns for how long status.ending need not say that the run ends, 0 if it must. The worker that recorded the last answer takes the last look without
+// being told, and usually closes the step before. The journal has the end and takes precedence over all that could come meanwhile. Every other end, or
+// one beside something that is being decided, is told at once.
+func (r *Reconciler) endsIn(s *pass.Run) time.Duration {
+	if r.Config.ShowPause == 0 || s.Progress.Final == nil || !goesItsWay(s.Run) {
+		return 0
+	}
+	return r.writes.EndsIn(s.Run, r.Config.ShowPause, r.own())
 }
 
 // end records the result. The sandbox is deleted when the result is written and not before. The write is refused if the run was changed meanwhile,

@@ -112,3 +112,53 @@ func TestPendingInputs(t *testing.T) {
 		}
 	}
 }
+
+// The worker that recorded the last answer closes its step without being told. Whoever must be told, or may not be there, is told at once or a moment later.
+func TestTheEndInTheJournalIsToldWhenItIsNotClosedSoon(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	answer := "Done."
+	for name, tt := range map[string]struct {
+		pause  time.Duration
+		later  time.Duration
+		change func(*pass.Run)
+		told   bool
+	}{
+		"soon":                    {pause: time.Second, later: time.Second / 2},
+		"not soon":                {pause: time.Second, later: time.Second, told: true},
+		"everything is told":      {told: true},
+		"beside an open question": {pause: time.Second, change: func(s *pass.Run) { s.Run.Status.PendingInputs = []v1alpha1.PendingInput{{ID: "q"}} }, told: true},
+		"of a suspended run":      {pause: time.Second, change: func(s *pass.Run) { s.Run.Spec.Suspend = true }, told: true},
+		"that no step has":        {pause: time.Second, change: func(s *pass.Run) { s.Progress.Final = nil }, told: true},
+		"that was told already": {pause: time.Second, change: func(s *pass.Run) {
+			s.Run.Status.Ending = &v1alpha1.RunEnding{Reason: "Completed", DecisionTime: metav1.NewTime(now)}
+		}, told: true},
+		"in a sandbox that is open": {pause: time.Second, change: func(s *pass.Run) {
+			s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationLost, "")
+		}, told: true},
+	} {
+		own := now
+		r := &Reconciler{Config: Config{ShowPause: tt.pause}, Now: func() time.Time { return own }}
+		look := func() *pass.Run {
+			s := pass.NewRun(&v1alpha1.MotorRun{}, now)
+			s.Run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}}
+			s.Progress = runpolicy.Progress{Final: &answer, LastStep: "step"}
+			if tt.change != nil {
+				tt.change(s)
+			}
+			s.Before = s.Run.DeepCopy()
+			r.end(s, &runpolicy.End{Phase: v1alpha1.PhaseCompleted, Reason: v1alpha1.ReasonCompleted})
+			return s
+		}
+		look()
+		own = own.Add(tt.later)
+		s := look()
+		if told := s.Run.Status.Ending != nil; told != tt.told || pass.IsFinished(s.Run) || s.Result().RequeueAfter == 0 {
+			t.Errorf("%s: told %t, finished %t, comes back after %s", name, told, pass.IsFinished(s.Run), s.Result().RequeueAfter)
+		}
+		s.Run.Status.Message = s.Message
+		if waits := r.writesIn(s) > 0; waits == tt.told {
+			t.Errorf("%s: the status waits %t", name, waits)
+		}
+	}
+}

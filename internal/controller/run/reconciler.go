@@ -305,7 +305,7 @@ func (r *Reconciler) writesIn(s *pass.Run) time.Duration {
 	if r.Config.ShowPause == 0 || !pass.OnlyShows(&s.Before.Status, &s.Run.Status) {
 		return 0
 	}
-	return r.writes.Wait(s.Run, r.Config.ShowPause, r.own())
+	return max(s.EndsIn, r.writes.Wait(s.Run, r.Config.ShowPause, r.own()))
 }
 
 // writeStatus writes the changes of the steps, in one patch, and then reports the transitions as Events.
