@@ -19,6 +19,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
+// poolShowPause is how long the status of a pool may wait to show that runs have taken some of its sandboxes: usually they are replaced by then.
+const poolShowPause = 5 * time.Second
+
 // setupPools builds the controller of pools. It closes namespaces in the same way as that of runs.
 func setupPools(
 	mgr ctrl.Manager, clock *timekeeper.Clock, o options, cert tls.Certificate, reconciler *runs.Reconciler, forbidden []toolapi.ProbeTarget,
@@ -33,7 +36,7 @@ func setupPools(
 		},
 		Config: pool.Config{
 			Sandbox: reconciler.Config.Sandbox, Forbidden: forbidden, StartTimeout: o.sandboxStartTimeout, IsolationTimeout: o.isolationTimeout,
-			AllowUnenforced: o.allowUnenforced, WithoutNodes: reconciler.Config.WithoutNodes,
+			AllowUnenforced: o.allowUnenforced, WithoutNodes: reconciler.Config.WithoutNodes, ShowPause: poolShowPause,
 		},
 	}
 	return pools, pools.SetupWithManager(mgr)

@@ -56,6 +56,11 @@ type pause struct {
 	firstTaken, lastTaken time.Time
 	// made are the sandboxes that the cache does not show yet, by their UIDs, and until when they count.
 	made map[types.UID]time.Time
+	// unshown is since when the status does not show how far the pool is filled, zero if it does.
+	unshown time.Time
+	// replaced is the version that the last write of the status changed, and wrote when that was.
+	replaced string
+	wrote    time.Time
 }
 
 // of returns what is known of a sandbox. The caller holds mu.

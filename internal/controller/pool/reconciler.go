@@ -77,6 +77,9 @@ type Config struct {
 	AllowUnenforced bool
 	// WithoutNodes is true if the manager may not read nodes.
 	WithoutNodes bool
+	// ShowPause is how long the status may wait to show that runs have taken some of the sandboxes of a pool. An empty pool, a full one, and one that
+	// cannot be filled are shown at once. 0 shows everything at once.
+	ShowPause time.Duration
 }
 
 // Reconciler keeps pools.
@@ -421,12 +424,27 @@ func (r *Reconciler) show(s *look, p plan, f *failure) {
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, s *look) error {
-	if equality.Semantic.DeepEqual(s.before.Status, s.pool.Status) {
+	if r.memory.isBehind(s.key(), s.before.ResourceVersion, r.own()) {
+		// The pass cannot know what the status shows, and no change of it triggers another one.
+		s.wakeIn(pass.ConflictPause)
 		return nil
+	}
+	if equality.Semantic.DeepEqual(s.before.Status, s.pool.Status) {
+		r.memory.shows(s.key(), "", r.own())
+		return nil
+	}
+	if r.Config.ShowPause > 0 && onlyFills(&s.before.Status, &s.pool.Status) {
+		if wait := r.memory.waits(s.key(), r.Config.ShowPause, r.own()); wait > 0 {
+			s.wakeIn(wait)
+			return nil
+		}
 	}
 	err := r.Status().Patch(ctx, s.pool, client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return client.IgnoreNotFound(err)
+	}
+	if s.pool.ResourceVersion != s.before.ResourceVersion {
+		r.memory.shows(s.key(), s.before.ResourceVersion, r.own())
 	}
 	was, is := apimeta.FindStatusCondition(s.before.Status.Conditions, v1alpha1.PoolReady), apimeta.FindStatusCondition(s.pool.Status.Conditions, v1alpha1.PoolReady)
 	if is == nil || is.Reason == v1alpha1.ReasonPoolFull || is.Reason == v1alpha1.ReasonPoolFilling || was != nil && was.Reason == is.Reason {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +61,9 @@ func (b *bench) pooled(ctx context.Context, name string) (w warm, err error) {
 	return w, b.fill(ctx, 0)
 }
 
+// provedIn is how long the isolation of a sandbox that runs may take to be proved.
+const provedIn = 2 * time.Second
+
 // fill gives the pool that many sandboxes, and waits until they are ready.
 func (b *bench) fill(ctx context.Context, replicas int) error {
 	pool := &v1alpha1.SandboxPool{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: poolName}}
@@ -84,7 +88,10 @@ func (b *bench) fill(ctx context.Context, replicas int) error {
 		}
 		st := &pool.Status
 		if apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.PoolReady) && st.ObservedGeneration == pool.Generation && st.ReadyReplicas == n && st.Replicas == n {
-			return nil
+			// For some seconds the status does not show what runs have taken.
+			if all, err := b.waiting(ctx); err != nil || all == replicas {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -92,6 +99,22 @@ func (b *bench) fill(ctx context.Context, replicas int) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// waiting returns how many Pods of the pool wait for a run, and have run for long enough to be proved.
+func (b *bench) waiting(ctx context.Context) (count int, err error) {
+	var pods corev1.PodList
+	if err := b.client.List(ctx, &pods, client.InNamespace(b.namespace), client.MatchingLabels{v1alpha1.LabelPool: poolName}); err != nil {
+		return 0, fmt.Errorf("list the Pods of the pool: %w", err)
+	}
+	for i := range pods.Items {
+		for _, c := range pods.Items[i].Status.ContainerStatuses {
+			if c.State.Running != nil && time.Since(c.State.Running.StartedAt.Time) > provedIn {
+				count++
+			}
+		}
+	}
+	return count, nil
 }
 
 // atOnce creates runs at the same time, and returns the time from the creation of each to its first result.
