@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +29,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/chaos"
+	"motorcortex.dev/motorcortex/internal/controller/pool"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
@@ -50,8 +52,12 @@ type chaosRig struct {
 	readsClock bool
 	// hostIPs are further addresses of the sandbox's node.
 	hostIPs []string
-	// requests counts those of the manager, if it is set.
+	// requests counts those of the manager, if it is set. Then it writes its Events.
 	requests *traffic
+	// pools have sandboxes that wait before the run is created, if there are any.
+	pools *pool.Reconciler
+	// shape gives the run a sandbox that no pool has.
+	shape []func(*v1alpha1.MotorRun)
 }
 
 // effects is how many effects the run of a chaosRig has, each in a turn of its own.
@@ -96,8 +102,15 @@ func newChaosRig(t *testing.T, settings chaos.Settings, change ...func(*chaosRig
 		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: managerUser}},
 	}))
 	r.startManager(ns)
-	r.run = createRun(ctx, t, ns)
-	r.playKubelet(toolclient.PublicKeyPin(key))
+	pin := toolclient.PublicKeyPin(key)
+	if r.pools != nil {
+		r.fillPool(ns, pin)
+		r.requests.reset()
+	}
+	r.run = createRun(ctx, t, ns, r.shape...)
+	if r.pools == nil || len(r.shape) > 0 {
+		r.playKubelet(pin)
+	}
 	return r
 }
 
@@ -130,12 +143,19 @@ func (r *chaosRig) startManager(ns string) {
 	}
 	must(r.t, keeper.SetupWithManager(mgr))
 	models := cortex.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: cortex.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}}
+	var recorder events.EventRecorder = quiet{}
+	if r.requests != nil {
+		recorder = mgr.GetEventRecorder("motorcortex")
+	}
 	rec := &runs.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Time: keeper, Models: models,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: recorder, Now: time.Now, Time: keeper, Models: models,
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: ns},
 			SandboxStartTimeout: time.Hour, MaxConcurrent: 4, ShowPause: time.Second,
 		},
+	}
+	if r.pools != nil {
+		r.setupPools(mgr, rec, recorder)
 	}
 	must(r.t, rec.SetupWithManager(mgr))
 	e := &engine.Engine{
@@ -168,6 +188,12 @@ func (r *chaosRig) playKubelet(pin string) {
 		err := admin.Get(ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: r.run.Name + "-motor-sandbox"}, pod)
 		return err == nil, client.IgnoreNotFound(err)
 	}))
+	r.startPod(pod, pin)
+}
+
+// startPod starts the tool server of a Pod at r.ip, and says that the Pod runs.
+func (r *chaosRig) startPod(pod *corev1.Pod, pin string) {
+	r.t.Helper()
 	r.podUID = string(pod.UID)
 	r.startSandbox(pin)
 	running(&pod.Status)

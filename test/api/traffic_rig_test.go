@@ -88,6 +88,22 @@ func (c *traffic) of(names ...string) (count int) {
 	return count
 }
 
+// beyondSteps returns the writes of all but steps, and the reads.
+func (c *traffic) beyondSteps() (writes, reads int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, n := range c.byName {
+		method, of, _ := strings.Cut(name, " ")
+		switch {
+		case method == http.MethodGet:
+			reads += n
+		case !strings.HasPrefix(of, "motorsteps"):
+			writes += n
+		}
+	}
+	return writes, reads
+}
+
 // String lists the requests, "" for none.
 func (c *traffic) String() string {
 	c.mu.Lock()

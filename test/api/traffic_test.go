@@ -8,11 +8,13 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/chaos"
+	"motorcortex.dev/motorcortex/internal/controller/pool"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
@@ -172,6 +174,68 @@ func TestStepsAreTwoWritesEach(t *testing.T) {
 			}
 			if got := counts.of("GET motorruns", "GET motorcortices", "GET motorsteps", "GET pods", "GET networkpolicies"); got > 10 {
 				t.Errorf("%d reads: %s", got, counts)
+			}
+		})
+	}
+}
+
+// What a whole run of five steps costs the API server beyond its steps. The bounds are those of `make bench`, with a write more for each second that the
+// run takes on a busy machine.
+func TestAWholeRunIsFewRequests(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		shape []func(*v1alpha1.MotorRun)
+		// want are the writes of objects.
+		want map[string]int
+		// most are all of them.
+		status, most int
+	}{
+		"cold": {
+			shape: []func(*v1alpha1.MotorRun){func(run *v1alpha1.MotorRun) {
+				run.Spec.Sandbox = &v1alpha1.RunSandbox{Resources: v1alpha1.SandboxResources{Memory: new(resource.MustParse("3Gi"))}}
+			}},
+			want: map[string]int{"POST pods": 1, "DELETE pods": 1}, status: 3, most: 12,
+		},
+		"warm, with the pool's refill": {
+			want: map[string]int{"POST pods": 1, "PATCH pods": 1, "DELETE pods": 1}, status: 2, most: 8,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counts := &traffic{}
+			r := newChaosRig(t, chaos.Settings{}, func(r *chaosRig) {
+				r.requests, r.pools, r.shape = counts, &pool.Reconciler{}, tt.shape
+				r.model.answers = nil
+				for i := range 4 {
+					r.model.answers = append(r.model.answers, says("", call("bash", fmt.Sprintf(`{"command":"echo %d"}`, i))))
+				}
+				r.model.answers = append(r.model.answers, says("All done."))
+			})
+			began := r.run.CreationTimestamp.Time
+			r.waitFor(func() bool { return r.status().Phase == v1alpha1.PhaseCompleted })
+			seconds := int(time.Since(began) / time.Second)
+			r.waitFor(func() bool { return counts.of("DELETE pods") > 0 })
+			if tt.shape == nil {
+				r.refill()
+				seconds = int(time.Since(began) / time.Second)
+			}
+			since := r.heartbeat()
+			r.waitFor(func() bool { return r.heartbeat().Sub(since) > 2*time.Second })
+			t.Logf("in %d s: %s", seconds, counts)
+			for name, want := range tt.want {
+				if got := counts.of(name); got != want {
+					t.Errorf("%s: %d requests, want %d", name, got, want)
+				}
+			}
+			if got := counts.of("PATCH motorruns/status"); got > tt.status+seconds {
+				t.Errorf("the status was written %d times in %d s", got, seconds)
+			}
+			// The nodes of this cluster have no user namespaces, and that is an Event.
+			if got := counts.of("POST events", "PATCH events"); got > 3 {
+				t.Errorf("%d Events", got)
+			}
+			writes, reads := counts.beyondSteps()
+			if writes > tt.most+seconds || reads > 10 {
+				t.Errorf("%d writes beyond the steps, %d reads", writes, reads)
 			}
 		})
 	}
