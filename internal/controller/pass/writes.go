@@ -13,8 +13,8 @@ import (
 // behindFor bounds how long a cache may take to show a write. After it the version may be a later one with the same name, as after a restore of etcd.
 const behindFor = 5 * time.Second
 
-// Writes is the memory of this process about the statuses of runs that it has written. The zero value is that of a process that has written none. All
-// instants are those of the process's own clock.
+// Writes is the memory of this process about what it has written of runs, their statuses and their Pods. The zero value is that of a process that has
+// written nothing. All instants are those of the process's own clock.
 type Writes struct{ runs RunCache[write] }
 
 // write is the last write of a status.
@@ -24,6 +24,8 @@ type write struct {
 	at       time.Time
 	// ended is when the end of the run was first found in its journal.
 	ended time.Time
+	// deleted is when Pods of the run were deleted, by their UIDs.
+	deleted map[types.UID]time.Time
 }
 
 // Note records that the status of a run was written: before as it was read, after as it is stored.
@@ -59,6 +61,21 @@ func (w *Writes) EndsIn(run *v1alpha1.MotorRun, pause time.Duration, now time.Ti
 func (w *Writes) IsBehind(run *v1alpha1.MotorRun, now time.Time) bool {
 	last := w.runs.Of(run)
 	return last.replaced != "" && last.replaced == run.ResourceVersion && now.Sub(last.at) < behindFor
+}
+
+// NoteDeleted records that a Pod of a run was deleted.
+func (w *Writes) NoteDeleted(run *v1alpha1.MotorRun, pod types.UID, now time.Time) {
+	last := w.runs.Of(run)
+	if last.deleted == nil {
+		last.deleted = map[types.UID]time.Time{}
+	}
+	last.deleted[pod] = now
+}
+
+// HasDeleted reports whether this process has deleted a Pod of a run just now, so that the cache may still show it as before.
+func (w *Writes) HasDeleted(run *v1alpha1.MotorRun, pod types.UID, now time.Time) bool {
+	at, ok := w.runs.Of(run).deleted[pod]
+	return ok && now.Sub(at) < behindFor
 }
 
 // Forget forgets a run.

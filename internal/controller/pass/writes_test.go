@@ -63,6 +63,13 @@ func TestACacheIsBehindWhileItShowsWhatWasReplaced(t *testing.T) {
 			t.Errorf("%s after the end it is written after %s, want %s", after, got, want)
 		}
 	}
+	if w.HasDeleted(atVersion("3"), "p", now) {
+		t.Error("a Pod is deleted that was not")
+	}
+	w.NoteDeleted(atVersion("3"), "p", now)
+	if !w.HasDeleted(atVersion("3"), "p", now.Add(behindFor-1)) || w.HasDeleted(atVersion("3"), "p", now.Add(behindFor)) || w.HasDeleted(atVersion("3"), "q", now) {
+		t.Error("the deletion of a Pod does not count for as long as the cache may lack it")
+	}
 	w.ForgetGone(types.NamespacedName{Namespace: "ns", Name: "run"})
 	if w.IsBehind(atVersion("1"), now) {
 		t.Error("a run that is gone is remembered")

@@ -17,9 +17,11 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
 	if !pass.IsFinished(s.Run) {
 		return true, nil
 	}
-	// The cache shows the end, so nothing is written any more that it could lack.
-	r.writes.Forget(s.Run)
 	pods, err := r.podsOf(ctx, s.Run)
+	if len(pods) == 0 {
+		// The cache shows the end, so nothing was written that it could lack.
+		r.writes.Forget(s.Run)
+	}
 	s.Former = pods
 	return false, err
 }
@@ -33,7 +35,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *pass.Run) error {
 	if err := r.closeEgress(ctx, s.Run, len(pods) > 0 || !pass.IsFinished(s.Before)); err != nil {
 		return err
 	}
-	if err := r.deletePods(ctx, pods); err != nil {
+	if err := r.deletePods(ctx, s.Run, pods); err != nil {
 		return err
 	}
 	return r.letGo(ctx, s)
@@ -76,5 +78,5 @@ func (r *Reconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error 
 	if err != nil {
 		return err
 	}
-	return r.deletePods(ctx, pods)
+	return r.deletePods(ctx, run, pods)
 }

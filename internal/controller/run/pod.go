@@ -123,7 +123,7 @@ func (r *Reconciler) deleteStrays(ctx context.Context, s *pass.Run) error {
 	strays := slices.DeleteFunc(s.Strays, func(p *corev1.Pod) bool {
 		return now.Status.Sandbox != nil && now.Status.Sandbox.PodUID == string(p.UID)
 	})
-	return r.deletePods(ctx, strays)
+	return r.deletePods(ctx, s.Run, strays)
 }
 
 // takePod records the Pod that is the run's sandbox.
@@ -140,22 +140,23 @@ func (r *Reconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*cor
 	return sandbox.Pod(run, cfg), nil
 }
 
-func (r *Reconciler) deletePods(ctx context.Context, pods []*corev1.Pod) error {
+func (r *Reconciler) deletePods(ctx context.Context, run *v1alpha1.MotorRun, pods []*corev1.Pod) error {
 	for _, pod := range pods {
-		if err := r.deletePod(ctx, pod); err != nil {
+		if err := r.deletePod(ctx, run, pod); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deletePod deletes this very Pod, and not a later one of its name.
-func (r *Reconciler) deletePod(ctx context.Context, pod *corev1.Pod) error {
-	if pod.DeletionTimestamp != nil {
+// deletePod deletes this very Pod, and not a later one of its name. The cache may not show yet that the pass before has deleted it.
+func (r *Reconciler) deletePod(ctx context.Context, run *v1alpha1.MotorRun, pod *corev1.Pod) error {
+	if pod.DeletionTimestamp != nil || r.writes.HasDeleted(run, pod.UID, r.own()) {
 		return nil
 	}
 	if err := objects.Delete(ctx, r.Client, pod); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the sandbox Pod: %w", err)
 	}
+	r.writes.NoteDeleted(run, pod.UID, r.own())
 	return nil
 }

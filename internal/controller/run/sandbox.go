@@ -22,7 +22,7 @@ import (
 // sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node that is down keeps
 // its Pods. A program in such a Pod has no way out any more: the step before withdrew the grant that named the Pod.
 func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
-	if err := r.deletePods(ctx, s.Former); err != nil {
+	if err := r.deletePods(ctx, s.Run, s.Former); err != nil {
 		return false, err
 	}
 	if err := r.deleteStrays(ctx, s); err != nil {
@@ -116,7 +116,7 @@ func (r *Reconciler) createPod(ctx context.Context, s *pass.Run) error {
 			s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
 				"The Pod %s was made and never used. It is deleted, and another one made.", pod.Name), false)
 			s.Wake(s.Now.Add(s.Pause()))
-			return r.deletePod(ctx, pod)
+			return r.deletePod(ctx, s.Run, pod)
 		}
 		if !objects.OwnedByRun(pod, s.Run) || !sandbox.Same(pod, want) {
 			s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxNameTaken, fmt.Sprintf(
