@@ -54,6 +54,8 @@ type chaosRig struct {
 	hostIPs []string
 	// requests counts those of the manager, if it is set. Then it writes its Events.
 	requests *traffic
+	// created is when the run was about to be created.
+	created time.Time
 	// pools have sandboxes that wait before the run is created, if there are any.
 	pools *pool.Reconciler
 	// shape gives the run a sandbox that no pool has.
@@ -107,6 +109,7 @@ func newChaosRig(t *testing.T, settings chaos.Settings, change ...func(*chaosRig
 		r.fillPool(ns, pin)
 		r.requests.reset()
 	}
+	r.created = time.Now()
 	r.run = createRun(ctx, t, ns, r.shape...)
 	if r.pools == nil || len(r.shape) > 0 {
 		r.playKubelet(pin)

@@ -18,8 +18,12 @@ import (
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 )
 
-// pooledSandboxes is how many sandboxes wait in the pool of a chaosRig.
-const pooledSandboxes = 2
+const (
+	// pooledSandboxes is how many sandboxes wait in the pool of a chaosRig.
+	pooledSandboxes = 2
+	// poolShowPause is how long the status of that pool may wait to show that one was taken.
+	poolShowPause = 5 * time.Second
+)
 
 // setupPools gives the manager the reconciler of pools.
 func (r *chaosRig) setupPools(mgr ctrl.Manager, rec *runs.Reconciler, recorder events.EventRecorder) {
@@ -30,7 +34,7 @@ func (r *chaosRig) setupPools(mgr ctrl.Manager, rec *runs.Reconciler, recorder e
 		Closer:  &isolation.Policies{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sandbox: box},
 		Connect: func(*corev1.Pod) (pool.Prober, error) { return playedProber{&atomic.Bool{}}, nil },
 		// These Pods have no nodes.
-		Config: pool.Config{Sandbox: box, StartTimeout: time.Hour, IsolationTimeout: time.Hour, WithoutNodes: true, ShowPause: 5 * time.Second},
+		Config: pool.Config{Sandbox: box, StartTimeout: time.Hour, IsolationTimeout: time.Hour, WithoutNodes: true, ShowPause: poolShowPause},
 	}
 	must(r.t, r.pools.SetupWithManager(mgr))
 	rec.Pools = r.pools

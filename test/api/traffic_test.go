@@ -167,9 +167,9 @@ func TestStepsAreTwoWritesEach(t *testing.T) {
 					t.Errorf("%s: %d requests, want %d", name, got, want)
 				}
 			}
-			// Accepted, ready, the first step and its result, ending and ended; how far it got; and what a busy machine tells apart, or has to send again
-			// because its cache is behind. Of 20 steps each would be two more, which is 40.
-			if got, most := counts.of("PATCH motorruns/status"), 20+seconds; got > most {
+			// It has its Pod, is ready, and has ended; how far it got, once a second; and what a busy machine tells apart. Of 20 steps each would be two more,
+			// which is 40.
+			if got, most := counts.of("PATCH motorruns/status"), 5+seconds; got > most {
 				t.Errorf("the status was written %d times in %d s, want %d at most", got, seconds, most)
 			}
 			if got := counts.of("GET motorruns", "GET motorcortices", "GET motorsteps", "GET pods", "GET networkpolicies"); got > 10 {
@@ -179,8 +179,8 @@ func TestStepsAreTwoWritesEach(t *testing.T) {
 	}
 }
 
-// What a whole run of five steps costs the API server beyond its steps. The bounds are those of `make bench`, with a write more for each second that the
-// run takes on a busy machine.
+// What a whole run of five steps costs the API server beyond its steps. The bounds are at most those of `make bench`, which are 12 and 8 writes, with a
+// write more for each second that the run takes on a busy machine.
 func TestAWholeRunIsFewRequests(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -194,7 +194,7 @@ func TestAWholeRunIsFewRequests(t *testing.T) {
 			shape: []func(*v1alpha1.MotorRun){func(run *v1alpha1.MotorRun) {
 				run.Spec.Sandbox = &v1alpha1.RunSandbox{Resources: v1alpha1.SandboxResources{Memory: new(resource.MustParse("3Gi"))}}
 			}},
-			want: map[string]int{"POST pods": 1, "DELETE pods": 1}, status: 3, most: 12,
+			want: map[string]int{"POST pods": 1, "DELETE pods": 1}, status: 3, most: 8,
 		},
 		"warm, with the pool's refill": {
 			want: map[string]int{"POST pods": 1, "PATCH pods": 1, "DELETE pods": 1}, status: 2, most: 8,
@@ -210,13 +210,13 @@ func TestAWholeRunIsFewRequests(t *testing.T) {
 				}
 				r.model.answers = append(r.model.answers, says("All done."))
 			})
-			began := r.run.CreationTimestamp.Time
 			r.waitFor(func() bool { return r.status().Phase == v1alpha1.PhaseCompleted })
-			seconds := int(time.Since(began) / time.Second)
+			seconds, ofPool := int(time.Since(r.created)/time.Second), 0
 			r.waitFor(func() bool { return counts.of("DELETE pods") > 0 })
 			if tt.shape == nil {
-				r.refill()
-				seconds = int(time.Since(began) / time.Second)
+				if r.refill(); time.Since(r.created) > poolShowPause-time.Second {
+					ofPool = 2 // It lacked a sandbox for so long that it said so, and is full again.
+				}
 			}
 			since := r.heartbeat()
 			r.waitFor(func() bool { return r.heartbeat().Sub(since) > 2*time.Second })
@@ -229,12 +229,15 @@ func TestAWholeRunIsFewRequests(t *testing.T) {
 			if got := counts.of("PATCH motorruns/status"); got > tt.status+seconds {
 				t.Errorf("the status was written %d times in %d s", got, seconds)
 			}
+			if got := counts.of("PATCH sandboxpools/status"); got > ofPool {
+				t.Errorf("the pool was written %d times", got)
+			}
 			// The nodes of this cluster have no user namespaces, and that is an Event.
 			if got := counts.of("POST events", "PATCH events"); got > 3 {
 				t.Errorf("%d Events", got)
 			}
 			writes, reads := counts.beyondSteps()
-			if writes > tt.most+seconds || reads > 10 {
+			if writes > tt.most+seconds+ofPool || reads > 10 {
 				t.Errorf("%d writes beyond the steps, %d reads", writes, reads)
 			}
 		})
