@@ -41,6 +41,8 @@ const (
 	ComponentPackages = "packages"
 	// LabelSkill is the name of the Skill that an object belongs to, as SkillLabel gives it.
 	LabelSkill = "motorcortex.dev/skill"
+	// AnnotationLeaving on a SkillRevision, with any value, says that it is going to be deleted: no run begins to use it.
+	AnnotationLeaving = "motorcortex.dev/leaving"
 	// AnnotationPath on such a ConfigMap is where the file was in the workspace.
 	AnnotationPath = "motorcortex.dev/path"
 	// LabelRunUID is the UID of the MotorRun that an object outside of its namespace belongs to, and of the one that made a Skill.

@@ -160,19 +160,3 @@ func TestRunWaitsForSkill(t *testing.T) {
 		t.Errorf("%+v", pin)
 	}
 }
-
-// A pass that fails between holding the revision and saying so holds nothing twice, and nothing for ever.
-func TestRunIsCancelledBeforeItsSkillIsWritten(t *testing.T) {
-	r := approvedUsingRig(t, mailPolicy())
-	r.use()
-	revision := r.skills.skill().Status.RevisionName
-	r.hold(revision)
-	r.patchSpec(`{"cancel":true}`)
-	r.settle()
-	if r.run().Status.CompletionTime == nil || r.run().Status.Skill != nil {
-		t.Errorf("%+v", r.run().Status)
-	}
-	if holders := r.holders(revision); len(holders) > 0 {
-		t.Errorf("%s is held by %q", revision, holders)
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -144,27 +145,18 @@ func (r *usingRig) wantRefusal(reason, message string) {
 	if run.Status.Skill != nil || r.pod() != nil {
 		r.t.Errorf("it has skill %+v, Pod %v", run.Status.Skill, r.pod())
 	}
-	for _, name := range r.skills.revisionNames() {
-		if holders := r.holders(name); len(holders) > 0 {
-			r.t.Errorf("%s is held by %q", name, holders)
-		}
-	}
 }
 
-// holders are the runs that hold a revision.
-func (r *usingRig) holders(name string) []string {
+// isHeld reports whether the namespace is an owner of a revision, so that the garbage collector leaves it.
+func (r *usingRig) isHeld(name string) bool {
 	r.t.Helper()
-	var names []string
-	for _, o := range r.skills.revision(name).OwnerReferences {
-		if o.Kind == "MotorRun" {
-			names = append(names, o.Name)
-		}
-	}
-	return names
+	ns := &corev1.Namespace{}
+	must(r.t, admin.Get(r.ctx, client.ObjectKey{Name: r.ns}, ns))
+	return slices.Contains(r.skills.revision(name).OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: r.ns, UID: ns.UID})
 }
 
-// hold makes the run an owner of a revision, as its reconciler does before it says so.
-func (r *usingRig) hold(name string) {
+// holdAsBefore makes the run an owner of a revision, as a leader of 0.2 does before it writes the status.
+func (r *usingRig) holdAsBefore(name string) {
 	r.t.Helper()
 	rev := r.skills.revision(name)
 	before, run := rev.DeepCopy(), r.run()
@@ -172,6 +164,22 @@ func (r *usingRig) hold(name string) {
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "MotorRun", Name: run.Name, UID: run.UID,
 	})
 	must(r.t, manager.Patch(r.ctx, rev, client.MergeFrom(before)))
+}
+
+// deleteSkill deletes the Skill, and has the garbage collector and the reconciler of skills look at what is left.
+func (r *usingRig) deleteSkill() {
+	r.t.Helper()
+	must(r.t, admin.Delete(r.ctx, r.skills.skill()))
+	r.collectGarbage()
+	r.skills.once()
+}
+
+// wantRevisions compares the revisions that there are.
+func (r *usingRig) wantRevisions(when string, want ...string) {
+	r.t.Helper()
+	if got := r.skills.revisionNames(); !slices.Equal(got, want) {
+		r.t.Errorf("%s there are the revisions %q, want %q", when, got, want)
+	}
 }
 
 // collectGarbage does what the garbage collector does when the Skill is gone.

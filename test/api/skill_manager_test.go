@@ -4,11 +4,13 @@ package api_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -19,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/hold"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
 	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -143,6 +146,49 @@ func TestSkillController(t *testing.T) {
 	if n := source.reads.Load(); n > 40 {
 		t.Errorf("the sources were read %d times", n)
 	}
+}
+
+// The end of a run is what the controller waits for that has a revision of a skill that is gone.
+func TestTheEndOfARunDeletesTheRevisionOfASkillThatIsGone(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	sk := &v1alpha1.Skill{ObjectMeta: meta(ns, "send"), Spec: v1alpha1.SkillSpec{Source: inline("SKILL.md", skillMD("send", "One."))}}
+	must(t, admin.Create(ctx, sk))
+	startSkills(ctx, t, ns)
+	sk = waitForSkill(ctx, t, client.ObjectKeyFromObject(sk), inState(v1alpha1.SkillAwaitingApproval))
+	use := func(name string) *v1alpha1.MotorRun {
+		run := createRun(ctx, t, ns, named(name), func(run *v1alpha1.MotorRun) { run.Spec.SkillRef = &v1alpha1.SkillRef{Name: sk.Name} })
+		base := run.DeepCopy()
+		run.Status.Skill = &v1alpha1.RunSkill{Name: sk.Name, RevisionName: sk.Status.RevisionName, ContentHash: sk.Status.ContentHash}
+		must(t, manager.Status().Patch(ctx, run, client.MergeFrom(base)))
+		confirmed, err := (&hold.Holder{Client: manager, Live: manager}).Confirm(ctx, run)
+		if must(t, err); !confirmed {
+			t.Fatalf("%s cannot use the revision", name)
+		}
+		return run
+	}
+	first, second := use("first"), use("second")
+	must(t, admin.Delete(ctx, sk))
+	gc, err := clientAs("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
+	must(t, err)
+	rev := &v1alpha1.SkillRevision{}
+	key := client.ObjectKey{Namespace: ns, Name: sk.Status.RevisionName}
+	must(t, admin.Get(ctx, key, rev))
+	base := rev.DeepCopy()
+	rev.OwnerReferences = slices.DeleteFunc(rev.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Skill" })
+	must(t, gc.Patch(ctx, rev, client.MergeFrom(base)))
+
+	must(t, admin.Delete(ctx, first))
+	ended := second.DeepCopy()
+	ended.Status.Phase = v1alpha1.PhaseCompleted
+	ended.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCompleted, LastTransitionTime: metav1.Now()}}
+	must(t, admin.Get(ctx, key, rev))
+	must(t, manager.Status().Patch(ctx, ended, client.MergeFrom(second)))
+	must(t, wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		err := admin.Get(ctx, key, rev)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	}))
 }
 
 func hasReason(st *v1alpha1.SkillStatus, reason string) bool {

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/hold"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
@@ -35,13 +36,14 @@ func (r *skillRig) propose(run string, files ...string) *v1alpha1.SkillRevision 
 	return rev
 }
 
-// hold makes a run an owner of a revision, as one that uses it does.
-func (r *skillRig) hold(name string) {
+// runOf makes a run that uses a revision.
+func (r *skillRig) runOf(revision string) *v1alpha1.MotorRun {
 	r.t.Helper()
-	rev := r.revision(name)
-	base := rev.DeepCopy()
-	rev.OwnerReferences = append(rev.OwnerReferences, metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MotorRun", Name: "run", UID: "u"})
-	must(r.t, manager.Patch(r.ctx, rev, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})))
+	run := createRun(r.ctx, r.t, r.ns, named("run-of-"+revision), func(run *v1alpha1.MotorRun) { run.Spec.SkillRef = &v1alpha1.SkillRef{Name: r.key.Name} })
+	base := run.DeepCopy()
+	run.Status.Skill = &v1alpha1.RunSkill{Name: r.key.Name, RevisionName: revision, ContentHash: r.revision(revision).Spec.ContentHash}
+	must(r.t, manager.Status().Patch(r.ctx, run, client.MergeFrom(base)))
+	return run
 }
 
 func revisionsOf(st v1alpha1.SkillStatus) []string {
@@ -189,7 +191,7 @@ func TestRevisionsAreKept(t *testing.T) {
 	r := approvedSkill(t)
 	keep := []string{r.skill().Status.Approved.RevisionName}
 	held := r.propose("held", "SKILL.md", skillMD("send", "Held.")).Name
-	r.hold(held)
+	r.runOf(held)
 	keep = append(keep, held)
 	for i := range 22 {
 		r.propose(fmt.Sprintf("run-%d", i), "SKILL.md", skillMD("send", fmt.Sprintf("Proposal %d.", i)))
@@ -217,10 +219,10 @@ func TestRevisionsAreKept(t *testing.T) {
 			t.Errorf("%s is gone", name)
 		}
 	}
-	// Those that runs hold stay, however many: the status has no more than 20 all the same, and what is approved among them.
+	// Those that runs use stay, however many: the status has no more than 20 all the same, and what is approved among them.
 	for _, name := range got {
 		if name != keep[0] && name != held {
-			r.hold(name)
+			r.runOf(name)
 		}
 	}
 	// Times of creation are whole seconds: those of the same one may go in any order.
@@ -238,9 +240,64 @@ func TestRevisionsAreKept(t *testing.T) {
 	}
 	for _, name := range got {
 		if !slices.Contains(after, name) {
-			t.Errorf("%s is gone, which a run holds", name)
+			t.Errorf("%s is gone, which a run uses", name)
 		}
 	}
+}
+
+// A revision that was marked, and is wanted again before it was deleted, can be used again. One that is not is deleted.
+func TestMarkedRevisions(t *testing.T) {
+	r := newSkillRig(t, withoutChecks, "")
+	r.create("send", v1alpha1.SkillSpec{})
+	for i := range 20 {
+		r.propose(fmt.Sprintf("run-%d", i), "SKILL.md", skillMD("send", fmt.Sprintf("Proposal %d.", i)))
+	}
+	names := r.revisionNames()
+	for _, name := range names {
+		rev := r.revision(name)
+		base := rev.DeepCopy()
+		rev.Annotations = map[string]string{v1alpha1.AnnotationLeaving: "true"}
+		must(t, manager.Patch(r.ctx, rev, client.MergeFrom(base)))
+	}
+	r.step()
+	for _, name := range names {
+		if hold.IsLeaving(r.revision(name)) {
+			t.Errorf("%s is still marked", name)
+		}
+	}
+	// A run that the cache does not show keeps its revision, and there is another look soon.
+	for _, name := range names {
+		r.runOf(name)
+	}
+	r.propose("one-more", "SKILL.md", skillMD("send", "One more."))
+	hidden := true
+	r.rec.Client = withoutRuns(&hidden)
+	if res := r.once(); res.RequeueAfter <= 0 || res.RequeueAfter > 2*time.Minute {
+		t.Errorf("there is another pass in %s", res.RequeueAfter)
+	}
+	left := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !hold.IsLeaving(r.revision(name)) })
+	if got := r.revisionNames(); len(got) != 21 || len(left) != 1 {
+		t.Fatalf("there are %q, marked are %q", got, left)
+	}
+	hidden = false
+	must(t, admin.Delete(r.ctx, &v1alpha1.MotorRun{ObjectMeta: meta(r.ns, "run-of-"+left[0])}))
+	r.step()
+	if got := r.revisionNames(); len(got) != 20 || slices.Contains(got, left[0]) {
+		t.Errorf("without the run of %s there are %q", left[0], got)
+	}
+}
+
+// withoutRuns is a cache that shows no run while that is so.
+func withoutRuns(hidden *bool) client.Client {
+	return interceptor.NewClient(manager, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if runs, ok := list.(*v1alpha1.MotorRunList); ok && *hidden {
+				runs.Items = nil
+			}
+			return err
+		},
+	})
 }
 
 // Files that end the operator's process while it looks through them are looked at twice, and then no more.

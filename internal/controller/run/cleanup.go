@@ -35,10 +35,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *pass.Run) error {
 	if err := r.closeEgress(ctx, s.Run, len(pods) > 0 || !pass.IsFinished(s.Before)); err != nil {
 		return err
 	}
-	if err := r.deletePods(ctx, s.Run, pods); err != nil {
-		return err
-	}
-	return r.letGo(ctx, s)
+	return r.deletePods(ctx, s.Run, pods)
 }
 
 // closeEgress removes everything that let the sandbox of a run out. The sweep deletes what it misses.
@@ -54,6 +51,7 @@ func (r *Reconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, la
 	r.grants().Forget(run)
 	r.policies().Forget(run)
 	r.counts.Forget(run.UID)
+	r.confirmed.Forget(run.UID)
 	return nil
 }
 
@@ -65,6 +63,7 @@ func (r *Reconciler) closeGone(ctx context.Context, key client.ObjectKey) error 
 	r.policies().ForgetGone(key)
 	r.counts.ForgetGone(key)
 	r.writes.ForgetGone(key)
+	r.confirmed.ForgetGone(key)
 	return nil
 }
 

@@ -125,13 +125,15 @@ type Reconciler struct {
 	Time Timekeeper
 
 	// indexes is true if the cache finds runs by the indexes of index.go.
-	indexes  bool
-	counts   pass.RunCache[gapCount]
-	writes   pass.Writes
-	enforced isolation.State
-	granted  grant.State
-	placed   placement.State
-	queues   queue.State
+	indexes bool
+	counts  pass.RunCache[gapCount]
+	writes  pass.Writes
+	// confirmed are the runs whose revision of a skill is theirs until their end.
+	confirmed pass.RunCache[bool]
+	enforced  isolation.State
+	granted   grant.State
+	placed    placement.State
+	queues    queue.State
 }
 
 // grants returns the part that informs the egress proxy of what runs may reach.

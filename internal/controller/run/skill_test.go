@@ -4,10 +4,10 @@ package run
 
 import (
 	"context"
-	"slices"
 	"testing"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,38 +19,72 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
-// pinWorld has a Skill, two revisions of it, and a reconciler that counts what it reads past the cache.
-type pinWorld struct {
-	*testing.T
-	client client.WithWatch
-	rec    *Reconciler
-	live   int
+// confirmWorld has a run that names a revision, and a reconciler that counts what it reads past the cache.
+type confirmWorld struct {
+	rec  *Reconciler
+	live int
 }
 
-func newPinWorld(t *testing.T, objects ...client.Object) *pinWorld {
+func newConfirmWorld(t *testing.T, objects ...client.Object) *confirmWorld {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	sk := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mail", UID: "skill"}}
-	objects = append(objects, sk, revisionOf(sk, "mail-1"), revisionOf(sk, "mail-2"))
-	w := &pinWorld{T: t, client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()}
-	live := interceptor.NewClient(w.client, interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	c := fake.NewClientBuilder().WithScheme(skillScheme(t)).WithObjects(objects...).Build()
+	w := &confirmWorld{}
+	w.rec = &Reconciler{Client: c, Live: interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			w.live++
-			return c.List(ctx, list, opts...)
+			return c.Get(ctx, key, o, opts...)
 		},
-	})
-	w.rec = &Reconciler{Client: w.client, Live: live}
+	})}
 	return w
 }
 
-func revisionOf(sk *v1alpha1.Skill, name string) *v1alpha1.SkillRevision {
-	return &v1alpha1.SkillRevision{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{v1alpha1.LabelSkill: sk.Name},
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sk, v1alpha1.GroupVersion.WithKind("Skill"))},
-	}}
+func skillScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+func TestARunLooksOnceWhetherItsRevisionIsThere(t *testing.T) {
+	t.Parallel()
+	rev := &v1alpha1.SkillRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mail-1"}}
+	w := newConfirmWorld(t, rev, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", UID: "n"}})
+	run := pinRun("one", false)
+	run.Status.Skill = &v1alpha1.RunSkill{Name: "mail", RevisionName: rev.Name}
+	for range 3 {
+		if goOn, err := w.rec.skill(t.Context(), pass.NewRun(run, time.Now())); !goOn || err != nil {
+			t.Fatalf("%t, %v", goOn, err)
+		}
+	}
+	if w.live != 2 {
+		t.Errorf("%d reads past the cache, want one of the revision and one of the namespace", w.live)
+	}
+	// Another leader knows nothing of that, and an accepted run is not looked at again.
+	w.rec.confirmed = pass.RunCache[bool]{}
+	accepted := run.DeepCopy()
+	accepted.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionTrue}}
+	if goOn, err := w.rec.skill(t.Context(), pass.NewRun(accepted, time.Now())); !goOn || err != nil || w.live != 2 {
+		t.Errorf("%t, %v after %d reads", goOn, err, w.live)
+	}
+	if goOn, err := w.rec.skill(t.Context(), pass.NewRun(run, time.Now())); !goOn || err != nil || w.live != 3 {
+		t.Errorf("%t, %v after %d reads", goOn, err, w.live)
+	}
+}
+
+func TestARunChoosesAgainWithoutItsRevision(t *testing.T) {
+	t.Parallel()
+	w := newConfirmWorld(t)
+	run := pinRun("one", false)
+	run.Status.Skill = &v1alpha1.RunSkill{Name: "mail", RevisionName: "mail-1"}
+	s := pass.NewRun(run, time.Now())
+	goOn, err := w.rec.skill(t.Context(), s)
+	if goOn || err != nil || s.Run.Status.Skill != nil || s.Before.Status.Skill == nil || s.Message == "" {
+		t.Errorf("%t, %v, the skill is %+v, the message is %q", goOn, err, s.Run.Status.Skill, s.Message)
+	}
 }
 
 func pinRun(name string, finished bool) *v1alpha1.MotorRun {
@@ -64,98 +98,6 @@ func pinRun(name string, finished bool) *v1alpha1.MotorRun {
 	return run
 }
 
-// get returns a revision, nil if there is none.
-func (w *pinWorld) get(name string) *v1alpha1.SkillRevision {
-	w.Helper()
-	rev := &v1alpha1.SkillRevision{}
-	err := w.client.Get(w.Context(), client.ObjectKey{Namespace: "ns", Name: name}, rev)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	w.must(err)
-	return rev
-}
-
-func (w *pinWorld) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-// owners returns the names of a revision's owners.
-func (w *pinWorld) owners(name string) []string {
-	w.Helper()
-	rev := w.get(name)
-	if rev == nil {
-		return []string{"gone"}
-	}
-	var names []string
-	for _, o := range rev.OwnerReferences {
-		names = append(names, o.Name)
-		if o.Name != "mail" && (o.Controller != nil || o.BlockOwnerDeletion != nil || o.Kind != "MotorRun" || o.APIVersion != "motorcortex.dev/v1alpha1") {
-			w.Errorf("the hold is %+v", o)
-		}
-	}
-	return names
-}
-
-func (w *pinWorld) wantOwners(revision string, want ...string) {
-	w.Helper()
-	if got := w.owners(revision); !slices.Equal(got, want) {
-		w.Errorf("%s has the owners %q, want %q", revision, got, want)
-	}
-}
-
-func TestHoldAndLetGo(t *testing.T) {
-	t.Parallel()
-	w := newPinWorld(t)
-	one, two := pinRun("one", true), pinRun("two", true)
-	for _, run := range []*v1alpha1.MotorRun{one, two, one} {
-		w.must(w.rec.hold(t.Context(), run, w.get("mail-1")))
-	}
-	// A pass that failed before it could write which revision it had held.
-	w.must(w.rec.hold(t.Context(), one, w.get("mail-2")))
-	w.wantOwners("mail-1", "mail", "one", "two")
-
-	for range 2 {
-		w.must(w.rec.letGo(t.Context(), &pass.Run{Before: one, Run: one}))
-	}
-	w.wantOwners("mail-1", "mail", "two")
-	w.wantOwners("mail-2", "mail")
-	if w.live != 0 {
-		t.Errorf("%d reads past the cache for a run that is finished since long", w.live)
-	}
-
-	// The Skill is deleted, and the garbage collector has taken it off the list.
-	rev := w.get("mail-1")
-	rev.OwnerReferences = slices.DeleteFunc(rev.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Skill" })
-	w.must(w.client.Update(t.Context(), rev))
-	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: one, Run: one}))
-	w.wantOwners("mail-1", "two")
-	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: pinRun("two", false), Run: two}))
-	w.wantOwners("mail-1", "gone")
-	if w.live != 1 {
-		t.Errorf("%d reads past the cache for a run that has just ended", w.live)
-	}
-	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: two, Run: two}))
-	without := pinRun("three", true)
-	without.Spec.SkillRef = nil
-	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: pinRun("three", false), Run: without}))
-}
-
-// A hold does not overwrite what another writer wrote meanwhile.
-func TestHoldIsNotBlind(t *testing.T) {
-	t.Parallel()
-	w := newPinWorld(t)
-	old := w.get("mail-1")
-	w.must(w.rec.hold(t.Context(), pinRun("one", false), old.DeepCopy()))
-	if err := w.rec.hold(t.Context(), pinRun("two", false), old); !apierrors.IsConflict(err) {
-		t.Errorf("%v", err)
-	}
-	w.wantOwners("mail-1", "mail", "one")
-}
-
 func TestAwaitingSkill(t *testing.T) {
 	t.Parallel()
 	waits, other, pinned, none := pinRun("waits", false), pinRun("other", false), pinRun("pinned", false), pinRun("none", false)
@@ -164,7 +106,7 @@ func TestAwaitingSkill(t *testing.T) {
 	none.Spec.SkillRef = nil
 	elsewhere := pinRun("waits", false)
 	elsewhere.Namespace = "other"
-	w := newPinWorld(t, waits, other, pinned, none, elsewhere, pinRun("over", true))
+	w := newConfirmWorld(t, waits, other, pinned, none, elsewhere, pinRun("over", true))
 	requests := w.rec.awaitingSkill(t.Context(), &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mail"}})
 	if len(requests) != 1 || requests[0].Name != "waits" || requests[0].Namespace != "ns" {
 		t.Errorf("%v", requests)

@@ -22,7 +22,7 @@ const (
 )
 
 // decide compares the approved content with the present one.
-func (r *Reconciler) decide(_ context.Context, s *scope) error {
+func (r *Reconciler) decide(ctx context.Context, s *scope) error {
 	// The status is the one before this pass, as people read it: an approval was made in view of that.
 	v := skill.Decide(skill.Observation{
 		Source: s.source, Revisions: s.revisions, Spec: &s.skill.Spec, Status: &s.before.Status, Now: s.Now,
@@ -52,6 +52,12 @@ func (r *Reconciler) decide(_ context.Context, s *scope) error {
 		s.set(v1alpha1.ConditionReviewed, metav1.ConditionTrue, v1alpha1.ReasonFactsGathered,
 			fmt.Sprintf("What the files of %s have is in its status.", v.Revision.Name))
 	}
+	if len(s.revisions) > maxRevisions || len(s.partial) > 0 {
+		var err error
+		if s.inUse, err = r.inUse(ctx, client.ObjectKeyFromObject(s.skill)); err != nil {
+			return err
+		}
+	}
 	s.retain()
 	return nil
 }
@@ -75,8 +81,8 @@ func (s *scope) retain() {
 		needed[rev.Name] = needed[rev.Name] || newest || s.needs(rev)
 		kept = append(kept, rev)
 	}
-	// The oldest is dropped first, and a revision that a run still holds is dropped from the list before one that is needed.
-	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] && len(rev.OwnerReferences) == 1 }, true)
+	// The oldest is dropped first, and a revision that a run still uses is dropped from the list before one that is needed.
+	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] && !s.inUse[rev.Name] }, true)
 	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] }, false)
 	st.Revisions = nil
 	for _, rev := range kept[:min(len(kept), maxRevisions)] {
@@ -86,7 +92,7 @@ func (s *scope) retain() {
 		rev := &s.partial[i]
 		end := rev.CreationTimestamp.Add(partialAge)
 		switch {
-		case s.needs(rev) || len(rev.OwnerReferences) > 1:
+		case s.needs(rev) || s.inUse[rev.Name]:
 		case s.Now.Before(end):
 			s.Wake(end)
 		default:
@@ -120,18 +126,4 @@ func (s *scope) needs(rev *v1alpha1.SkillRevision) bool {
 		return true
 	}
 	return false
-}
-
-// discard deletes revisions that the status does not name, with their bytes. The precondition on the version protects a revision that a run has
-// just begun to hold.
-func (r *Reconciler) discard(ctx context.Context, s *scope) error {
-	for i := range s.surplus {
-		rev := &s.surplus[i]
-		uid, version := rev.UID, rev.ResourceVersion
-		err := r.Delete(ctx, rev, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete the revision %s: %w", rev.Name, err)
-		}
-	}
-	return nil
 }

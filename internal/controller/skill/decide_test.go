@@ -22,7 +22,6 @@ func manyRevisions(from *v1alpha1.ExtractedFrom, count int) *scope {
 		s.revisions = append(s.revisions, v1alpha1.SkillRevision{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: fmt.Sprintf("r%02d", i), CreationTimestamp: metav1.NewTime(start.Add(time.Duration(i) * time.Minute)),
-				OwnerReferences: []metav1.OwnerReference{{Kind: "Skill"}},
 			},
 			Spec: v1alpha1.SkillRevisionSpec{ContentHash: fmt.Sprintf("hash-%02d", i), ExtractedFrom: from},
 		})
@@ -71,7 +70,7 @@ func TestProposalsPushOutNoneThatWaits(t *testing.T) {
 		"one is rejected": {ofRun, 21, func(s *scope) { s.skill.Spec.Rejections = []v1alpha1.SkillRejection{{ContentHash: "hash-03"}} }, 3, 3},
 		"one is in use": {ofRun, 21, func(s *scope) {
 			i := slices.IndexFunc(s.revisions, func(r v1alpha1.SkillRevision) bool { return r.Name == "r10" })
-			s.revisions[i].OwnerReferences = append(s.revisions[i].OwnerReferences, metav1.OwnerReference{Kind: "MotorRun"})
+			s.inUse = map[string]bool{s.revisions[i].Name: true}
 		}, 11, 11},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/hold"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -30,7 +31,7 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skills,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skills/status,verbs=patch
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skills/finalizers,verbs=update
-// The controller patches the owner references of a SkillRevision: runs hold the revisions that they use.
+// The controller patches the owner references of a SkillRevision that a run uses, and marks one that is going to be deleted.
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions/status,verbs=patch
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions/finalizers,verbs=update
@@ -60,6 +61,8 @@ type Reconciler struct {
 	Store    *skillstore.Store
 	Now      func() time.Time
 
+	// indexed is true if the cache has hold.IndexSkill.
+	indexed     bool
 	memories    memories
 	remoteReads turns
 	reviewTurns turns
@@ -68,12 +71,16 @@ type Reconciler struct {
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if err := hold.AddIndex(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r.indexed = true
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("skill").
 		For(&v1alpha1.Skill{}).
-		Owns(&v1alpha1.SkillRevision{}).
+		Watches(&v1alpha1.SkillRevision{}, handler.EnqueueRequestsFromMapFunc(skillOfRevision)).
 		Owns(&v1alpha1.MotorRun{}).
-		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(skillOfRun), builder.WithPredicates(pass.HasEnded())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(skillOfRun), builder.WithPredicates(hold.Ends())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.skillsOfConfigMap), builder.OnlyMetadata).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.skillsWithPackages),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -89,9 +96,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	sk := &v1alpha1.Skill{}
 	err := r.Get(ctx, req.NamespacedName, sk)
 	if apierrors.IsNotFound(err) || err == nil && !sk.DeletionTimestamp.IsZero() {
-		// Its revisions are its own and go with it, when the runs that hold them have ended.
+		// Its revisions are its own. The garbage collector deletes those that no run has used.
 		r.memories.forget(req.NamespacedName)
-		return ctrl.Result{}, nil
+		s := &pass.Pass{Now: r.Now()}
+		return result(s, r.letGoFormer(ctx, s, req.NamespacedName))
 	}
 	if err != nil {
 		return pass.Retry(), err
@@ -105,8 +113,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		s.memory.read = s.read
 		err = r.discard(ctx, s)
 	}
+	if err == nil {
+		err = r.letGoFormer(ctx, &s.Pass, req.NamespacedName)
+	}
+	return result(&s.Pass, err)
+}
+
+// result returns when there is another pass after one with that error.
+func result(s *pass.Pass, err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) || errors.Is(err, errOldCache) {
-		// Another writer changed the skill since it was read; the watch brings the new version.
+		// Another writer changed an object since it was read; the watch brings the new version.
 		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {

@@ -33,6 +33,8 @@ type scope struct {
 	// leftOut are files of the source that are no part of the skill, as they may be shown.
 	leftOut []string
 	verdict skill.Verdict
+	// inUse has the names of the revisions that runs use, if that makes a difference.
+	inUse map[string]bool
 	// surplus are revisions that are deleted when the status does not name them any more.
 	surplus []v1alpha1.SkillRevision
 }

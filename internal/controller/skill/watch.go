@@ -23,6 +23,15 @@ func skillOfRun(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: run.Namespace, Name: run.Status.Skill.Name}}}
 }
 
+// skillOfRevision maps a revision to its skill, also to one that is gone: the garbage collector takes away the reference to it.
+func skillOfRevision(_ context.Context, o client.Object) []reconcile.Request {
+	rev, ok := o.(*v1alpha1.SkillRevision)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: rev.Namespace, Name: rev.Spec.SkillName}}}
+}
+
 // skillsOfConfigMap maps a ConfigMap to the skills that it has files of: of their sources, or of their revisions.
 func (r *Reconciler) skillsOfConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.skillsThat(ctx, o.GetNamespace(), func(sk *v1alpha1.Skill) bool {
