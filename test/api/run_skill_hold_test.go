@@ -155,6 +155,23 @@ func TestRunChoosesARevisionThatIsMarked(t *testing.T) {
 	}
 }
 
+// A run waits for a revision that is about to go, and has it if it stays after all.
+func TestRunWaitsForARevisionThatIsMarked(t *testing.T) {
+	r := approvedUsingRig(t, mailPolicy())
+	revision := r.skills.revision(r.skills.skill().Status.RevisionName)
+	base := revision.DeepCopy()
+	revision.Annotations = map[string]string{v1alpha1.AnnotationLeaving: "true"}
+	must(t, manager.Patch(r.ctx, revision, client.MergeFrom(base)))
+	r.use()
+	r.wantBlocked("Accepted", "SkillNotFound", revision.Name+" of the skill mail is about to be deleted")
+	if pin := r.run().Status.Skill; pin != nil {
+		t.Errorf("the run has %+v", pin)
+	}
+	r.skills.step()
+	r.settle()
+	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "Stalled ")
+}
+
 // During an update a leader of 0.2 makes a run an owner of the revision, before it writes the status. The next leader is a newer one.
 func TestRevisionThatAnEarlierLeaderHolds(t *testing.T) {
 	r := approvedUsingRig(t, mailPolicy())

@@ -73,7 +73,7 @@ func startSkills(ctx context.Context, t *testing.T, ns string) *sharedCount {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Heads: mgr.GetCache(), Recorder: mgr.GetEventRecorder("motorcortex"),
 		Source: source, Store: &skillstore.Store{Client: mgr.GetClient(), Live: mgr.GetAPIReader()}, Now: time.Now,
 	}
-	must(t, r.SetupWithManager(mgr))
+	must(t, r.SetupWithManager(mgr)) //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	t.Cleanup(func() {

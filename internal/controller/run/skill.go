@@ -42,6 +42,10 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 		}
 		refusal = reach.RefuseFiles(s.Run, pin, revision)
 	}
+	if refusal == nil && hold.IsLeaving(revision) {
+		refusal = &reach.Refusal{Reason: v1alpha1.ReasonSkillNotFound, Message: fmt.Sprintf(
+			"The SkillRevision %s of the skill %s is about to be deleted. The run starts if it stays.", pin.RevisionName, pin.Name)}
+	}
 	if refusal != nil {
 		// Packages arrive without help, and so does the review of a skill. A Skill does not.
 		refuse(s, refusal, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
@@ -53,8 +57,8 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 	return false, nil
 }
 
-// readSkill reads the run's skill past the cache, nil if there is none, and those of its own revisions that stay. An approval that was revoked a
-// moment ago counts as revoked.
+// readSkill reads the run's skill past the cache, nil if there is none, and those of its own revisions that are not being deleted. An approval that
+// was revoked a moment ago counts as revoked.
 func (r *Reconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1alpha1.Skill, []v1alpha1.SkillRevision, error) {
 	skill := &v1alpha1.Skill{}
 	err := r.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SkillRef.Name}, skill)
@@ -69,7 +73,7 @@ func (r *Reconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1
 		return nil, nil, fmt.Errorf("list the revisions of the skill %s: %w", skill.Name, err)
 	}
 	return skill, slices.DeleteFunc(list.Items, func(rev v1alpha1.SkillRevision) bool {
-		return hold.IsLeaving(&rev) || !metav1.IsControlledBy(&rev, skill)
+		return !rev.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(&rev, skill)
 	}), nil
 }
 
