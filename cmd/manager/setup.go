@@ -100,7 +100,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	out := newOutside(o, mgr.GetAPIReader())
-	if err := setupSkills(mgr, clock, o, out); err != nil {
+	if err := setupSkills(mgr, clock, o, out); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.
 		return fmt.Errorf("set up the controller of skills: %w", err)
 	}
 	store, err := setupArchive(ctx, mgr, clock, o.archiveBucket, log)
