@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
@@ -32,7 +34,7 @@ const (
 )
 
 // runHead retains all of a cached run except the content of its files; code that needs the content reads the run itself. The size of the whole run is
-// noted for the budget of its namespace.
+// noted for the budget of its namespace. A finished run also lacks its task, which only a loop needs.
 func runHead(o any) (any, error) {
 	r, ok := o.(*v1alpha1.MotorRun)
 	if !ok {
@@ -52,7 +54,22 @@ func runHead(o any) (any, error) {
 			files[j].Content, files[j].BinaryContent = nil, nil
 		}
 	}
+	if pass.IsFinished(r) {
+		r.Spec.Task = ""
+		shareConditions(r.Status.Conditions)
+	}
 	return r, nil
+}
+
+// shareConditions has equal texts of conditions in memory once. Finished runs are many, and most of them say the same.
+func shareConditions(conditions []metav1.Condition) {
+	for i := range conditions {
+		c := &conditions[i]
+		for _, s := range []*string{&c.Type, &c.Reason, &c.Message} {
+			*s = unique.Make(*s).Value()
+		}
+		c.Status = unique.Make(c.Status).Value()
+	}
 }
 
 // stepHead retains the part of a cached step that the controller reads, and its size. The journal itself is never read from the cache.

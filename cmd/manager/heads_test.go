@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,33 @@ func TestRunHeadHasNoFileContents(t *testing.T) {
 	}}
 	if diff := cmp.Diff([]v1alpha1.Response{answer}, o.(*v1alpha1.MotorRun).Spec.Responses); diff != "" {
 		t.Errorf("responses of the head (-want +got):\n%s", diff)
+	}
+}
+
+// The cache has every finished run for as long as it is retained. What only a loop reads of it would be most of its memory.
+func TestRunHeadHasTheTaskUntilTheRunHasEnded(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[metav1.ConditionStatus]string{metav1.ConditionFalse: "count", metav1.ConditionTrue: ""} {
+		conditions := []metav1.Condition{
+			{Type: v1alpha1.ConditionFinished, Status: status, Reason: "Completed", Message: "Done."},
+			{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: "Completed", Message: strings.Repeat("Other words. ", 50)},
+		}
+		run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Task: "count"}, Status: v1alpha1.MotorRunStatus{Conditions: slices.Clone(conditions)}}
+		whole := storage.Of(run)
+		o, err := runHead(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := o.(*v1alpha1.MotorRun)
+		if head.Spec.Task != want {
+			t.Errorf("Finished=%s: the task is %q", status, head.Spec.Task)
+		}
+		if diff := cmp.Diff(conditions, head.Status.Conditions); diff != "" {
+			t.Errorf("Finished=%s (-want +got):\n%s", status, diff)
+		}
+		if size := storage.Of(head); size != whole {
+			t.Errorf("Finished=%s: the budget counts %d bytes of %d", status, size, whole)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ var (
 	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy, v1alpha1.LabelPool}
 	headAnnotations = []string{
 		v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, v1alpha1.AnnotationPool, v1alpha1.AnnotationAttempt,
+		v1alpha1.AnnotationLeaving,
 		"faults.motorcortex.dev/kill",
 	}
 )
@@ -84,8 +85,7 @@ func anyHead(o any) (any, error) {
 	return o, nil
 }
 
-// revisionHead retains all owners of a cached revision. They include the runs that hold it, and a run that releases it writes the others back. Only
-// the manager writes revisions.
+// revisionHead retains all owners of a cached revision: one of them is its namespace if runs have used it. Only the manager writes revisions.
 func revisionHead(o any) (any, error) {
 	r, ok := o.(*v1alpha1.SkillRevision)
 	if !ok {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/hold"
 )
 
 // fatMeta has in each field that one may write as much as a request can bring.
@@ -87,15 +88,15 @@ func TestTheCacheHasNoFatMetadata(t *testing.T) {
 	check("claim", transformOf(&corev1.PersistentVolumeClaim{}), &metav1.PartialObjectMetadata{ObjectMeta: m})
 }
 
-// The owners of a revision are written back by the run that lets go of it.
+// The owners of a revision, and its mark, say what the reconciler of skills does with it when it is not wanted any more.
 func TestRevisionHeadKeepsItsOwners(t *testing.T) {
 	t.Parallel()
 	owners := []metav1.OwnerReference{
 		{APIVersion: "motorcortex.dev/v1alpha1", Kind: "Skill", Name: "s", UID: "1", Controller: new(true)},
-		{APIVersion: "motorcortex.dev/v1alpha1", Kind: "MotorRun", Name: "r", UID: "2"},
+		{APIVersion: "v1", Kind: "Namespace", Name: "ns", UID: "2"},
 	}
 	r := &v1alpha1.SkillRevision{ObjectMeta: metav1.ObjectMeta{
-		Name: "s-1", OwnerReferences: append(slices.Clone(owners), metav1.OwnerReference{Kind: "MotorRun", Name: strings.Repeat("A", 1<<20), UID: "3"}),
+		Name: "s-1", Annotations: map[string]string{v1alpha1.AnnotationLeaving: "true"}, OwnerReferences: append(slices.Clone(owners), metav1.OwnerReference{Kind: "MotorRun", Name: strings.Repeat("A", 1<<20), UID: "3"}),
 	}}
 	o, err := transformOf(r)(r)
 	if err != nil {
@@ -103,6 +104,9 @@ func TestRevisionHeadKeepsItsOwners(t *testing.T) {
 	}
 	if diff := cmp.Diff(owners, o.(*v1alpha1.SkillRevision).OwnerReferences); diff != "" {
 		t.Errorf("owners of the head (-want +got):\n%s", diff)
+	}
+	if !hold.IsLeaving(o.(*v1alpha1.SkillRevision)) || !hold.WasHeld(o.(*v1alpha1.SkillRevision)) {
+		t.Errorf("the head of a revision that was used and leaves is %+v", o)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -50,9 +51,10 @@ func (h *Holder) Keep(ctx context.Context, rev *v1alpha1.SkillRevision) error {
 	if !isMarked(rev) {
 		return nil
 	}
-	kept := rev.DeepCopy()
-	delete(kept.Annotations, v1alpha1.AnnotationLeaving)
-	if err := h.Patch(ctx, kept, client.MergeFromWithOptions(rev, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+	// The cache has few annotations: the difference between what it has and none would remove those that it lacks.
+	patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"annotations":{%q:null}}}`, rev.ResourceVersion, v1alpha1.AnnotationLeaving)
+	err := h.Patch(ctx, rev.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("keep the SkillRevision %s: %w", rev.Name, err)
 	}
 	return nil

@@ -137,6 +137,24 @@ func TestLetGoWithAnOldVersion(t *testing.T) {
 	}
 }
 
+// The cache has no annotations but those that the manager reads.
+func TestKeepRemovesTheMarkAlone(t *testing.T) {
+	t.Parallel()
+	h := holder(t, revision("mail-1", leaving, func(rev *v1alpha1.SkillRevision) { rev.Annotations["example.org/other"] = "stays" }))
+	cached := get(t, h, "mail-1")
+	delete(cached.Annotations, "example.org/other")
+	if err := h.Keep(t.Context(), cached); err != nil {
+		t.Fatal(err)
+	}
+	rev := get(t, h, "mail-1")
+	if IsLeaving(rev) || rev.Annotations["example.org/other"] != "stays" {
+		t.Errorf("the annotations are %v", rev.Annotations)
+	}
+	if err := h.Keep(t.Context(), cached); !apierrors.IsConflict(err) {
+		t.Errorf("with an old version: %v", err)
+	}
+}
+
 func TestKeepWritesOnlyWhatIsMarked(t *testing.T) {
 	t.Parallel()
 	h := holder(t, revision("mail-1"))
