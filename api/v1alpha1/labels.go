@@ -35,6 +35,9 @@ const (
 	ComponentCredential = "credential"
 	// ComponentArtifact is the value of LabelComponent on the ConfigMaps that hold what runs leave behind.
 	ComponentArtifact = "artifact"
+	// ComponentInputs is the value of LabelComponent on the ConfigMaps in which clients put the large files of a run that they create. The run is
+	// their owner.
+	ComponentInputs = "inputs"
 	// ComponentSkill is the value of LabelComponent on the ConfigMaps that hold the files of SkillRevisions.
 	ComponentSkill = "skill"
 	// ComponentPackages is the value of LabelComponent on the ConfigMaps that hold installed packages.

@@ -195,6 +195,7 @@ type Response struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:XValidation:rule="self.all(f, self.exists_one(g, g.path == f.path))",message="each path is there once"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(f, self.exists(g, g.path.startsWith(f.path + '/')))",message="no path is a folder of another one"
 	// +listType=atomic
 	// +optional
 	Files []ResponseFile `json:"files,omitempty"`

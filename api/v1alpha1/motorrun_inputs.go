@@ -55,9 +55,10 @@ type InputFile struct {
 // ResponseFile is a file that goes with an answer.
 // +kubebuilder:validation:XValidation:rule="[has(self.content), has(self.binaryContent), has(self.configMapKeyRef), has(self.artifactRef)].filter(x, x).size() == 1",message="a file has one of content, binaryContent, configMapKeyRef and artifactRef"
 type ResponseFile struct {
-	// path below the folder answers of the workspace, with / between folders. No part of it begins with a dot.
+	// path below the folder answers of the workspace, with / between folders. No part of it begins with a dot. It has 255 bytes at most.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="bytes(self).size() <= 255",message="a path has at most 255 bytes"
 	// +kubebuilder:validation:Pattern=`^[^/.\x00-\x1f\x7f][^/\x00-\x1f\x7f]*(/[^/.\x00-\x1f\x7f][^/\x00-\x1f\x7f]*)*$`
 	// +required
 	Path string `json:"path"`
@@ -82,6 +83,7 @@ type ConfigMapKeyRef struct {
 	// name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +required
 	Name string `json:"name"`
 	// key in data or binaryData.
@@ -89,6 +91,11 @@ type ConfigMapKeyRef struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Key string `json:"key"`
+	// digest is "sha256:…" of the content that is meant. Any other content is not put into the workspace: the ConfigMap was changed.
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	// +optional
+	Digest string `json:"digest,omitempty"`
 }
 
 // ArtifactRef names a file that an earlier run of the same namespace left behind.
@@ -96,6 +103,7 @@ type ArtifactRef struct {
 	// runName that has it in status.result.artifacts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +required
 	RunName string `json:"runName"`
 	// path of the artifact, as status.result.artifacts has it.
@@ -103,6 +111,12 @@ type ArtifactRef struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +required
 	Path string `json:"path"`
+	// digest is "sha256:…" of the content that is meant: "sha256:" and sha256 of status.result.artifacts. Any other content is not put into the
+	// workspace: the run has left another file since.
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	// +optional
+	Digest string `json:"digest,omitempty"`
 }
 
 // RunKeep is what of a run's workspace is kept. Skills that the run wrote are proposed as extractSkills says, whatever is kept.

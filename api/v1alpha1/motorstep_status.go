@@ -130,10 +130,14 @@ type AskFile struct {
 	// +kubebuilder:validation:Enum=Web;Internal
 	// +optional
 	Provenance string `json:"provenance,omitempty"`
-	// problem is why it could not be had. It was not put into the workspace then, and the model is told so.
+	// problem is why it could not be had, or not be put into the workspace. It is not there then, and the model is told so.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Problem string `json:"problem,omitempty"`
+	// missingInAttempt is the attempt whose new workspace lacks it, because of problem. The workspaces before that had it.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MissingInAttempt int32 `json:"missingInAttempt,omitempty"`
 }
 
 // ProgramState is how far a program in the background got.

@@ -164,8 +164,8 @@ const (
 
 	// ReasonInputFileNotFound is a reason of Accepted=False.
 	//
-	// Meaning: A ConfigMap of spec.files, its key, or an artifact does not exist in the run's namespace, or artifacts in the
-	// bucket have more than 256 MiB together. The run waits.
+	// Meaning: A ConfigMap of spec.files, its key, or an artifact does not exist in the run's namespace, or does not have the content of the
+	// digest that the run gives, or artifacts in the bucket have more than 256 MiB together. The run waits.
 	//
 	// Do: Create what the message names, or give fewer files.
 	ReasonInputFileNotFound = "InputFileNotFound"

@@ -126,8 +126,8 @@ const (
 
 	// ReasonInputFile is a reason of Succeeded=False (InvalidTask).
 	//
-	// Meaning: A file of spec.files could not be put into the workspace: it has more than 1 MiB, or one path is a folder of
-	// another.
+	// Meaning: A file of spec.files could not be put into the workspace: it has more than 1 MiB, one path is a folder of
+	// another, or a ConfigMap or an artifact has another content than the digest says.
 	//
 	// Do: Correct the file that the message names, and create the run again.
 	ReasonInputFile = "InputFile"
