@@ -722,6 +722,9 @@ class InputFileArtifactRef(TypedDict):
     artifactRef names an artifact of an earlier run in this namespace.
     """
 
+    # digest is "sha256:…" of the content that is meant: "sha256:" and sha256 of status.result.artifacts. Any other content is not put
+    # into the workspace: the run has left another file since.
+    digest: NotRequired[str]
     # path of the artifact, as status.result.artifacts has it.
     path: str
     # runName that has it in status.result.artifacts.
@@ -733,6 +736,8 @@ class InputFileConfigMapKeyRef(TypedDict):
     configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
     """
 
+    # digest is "sha256:…" of the content that is meant. Any other content is not put into the workspace: the ConfigMap was changed.
+    digest: NotRequired[str]
     # key in data or binaryData.
     key: str
     # name of the ConfigMap.
@@ -842,6 +847,9 @@ class ResponseFileArtifactRef(TypedDict):
     artifactRef names an artifact of another run in this namespace.
     """
 
+    # digest is "sha256:…" of the content that is meant: "sha256:" and sha256 of status.result.artifacts. Any other content is not put
+    # into the workspace: the run has left another file since.
+    digest: NotRequired[str]
     # path of the artifact, as status.result.artifacts has it.
     path: str
     # runName that has it in status.result.artifacts.
@@ -853,6 +861,8 @@ class ResponseFileConfigMapKeyRef(TypedDict):
     configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
     """
 
+    # digest is "sha256:…" of the content that is meant. Any other content is not put into the workspace: the ConfigMap was changed.
+    digest: NotRequired[str]
     # key in data or binaryData.
     key: str
     # name of the ConfigMap.
@@ -872,7 +882,7 @@ class ResponseFile(TypedDict):
     configMapKeyRef: NotRequired["ResponseFileConfigMapKeyRef"]
     # content of a file that is text.
     content: NotRequired[str]
-    # path below the folder answers of the workspace, with / between folders. No part of it begins with a dot.
+    # path below the folder answers of the workspace, with / between folders. No part of it begins with a dot. It has 255 bytes at most.
     path: str
 
 
@@ -1927,9 +1937,11 @@ class AskFile(TypedDict):
 
     # mediaType by its name and its first bytes.
     mediaType: NotRequired[str]
+    # missingInAttempt is the attempt whose new workspace lacks it, because of problem. The workspaces before that had it.
+    missingInAttempt: NotRequired[int]
     # path in the workspace.
     path: str
-    # problem is why it could not be had. It was not put into the workspace then, and the model is told so.
+    # problem is why it could not be had, or not be put into the workspace. It is not there then, and the model is told so.
     problem: NotRequired[str]
     # provenance is Web if the content may come from the web.
     provenance: NotRequired[Literal["Web", "Internal"]]

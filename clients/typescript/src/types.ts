@@ -978,6 +978,11 @@ export interface MotorRunSpecDependencies {
  */
 export interface InputFileArtifactRef {
   /**
+   * digest is "sha256:…" of the content that is meant: "sha256:" and sha256 of status.result.artifacts. Any other content is not put into
+   * the workspace: the run has left another file since.
+   */
+  digest?: string;
+  /**
    * path of the artifact, as status.result.artifacts has it.
    */
   path: string;
@@ -991,6 +996,10 @@ export interface InputFileArtifactRef {
  * configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
  */
 export interface InputFileConfigMapKeyRef {
+  /**
+   * digest is "sha256:…" of the content that is meant. Any other content is not put into the workspace: the ConfigMap was changed.
+   */
+  digest?: string;
   /**
    * key in data or binaryData.
    */
@@ -1139,6 +1148,11 @@ export interface MotorRunSpecRequester {
  */
 export interface ResponseFileArtifactRef {
   /**
+   * digest is "sha256:…" of the content that is meant: "sha256:" and sha256 of status.result.artifacts. Any other content is not put into
+   * the workspace: the run has left another file since.
+   */
+  digest?: string;
+  /**
    * path of the artifact, as status.result.artifacts has it.
    */
   path: string;
@@ -1152,6 +1166,10 @@ export interface ResponseFileArtifactRef {
  * configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
  */
 export interface ResponseFileConfigMapKeyRef {
+  /**
+   * digest is "sha256:…" of the content that is meant. Any other content is not put into the workspace: the ConfigMap was changed.
+   */
+  digest?: string;
   /**
    * key in data or binaryData.
    */
@@ -1183,7 +1201,7 @@ export interface ResponseFile {
    */
   content?: string;
   /**
-   * path below the folder answers of the workspace, with / between folders. No part of it begins with a dot.
+   * path below the folder answers of the workspace, with / between folders. No part of it begins with a dot. It has 255 bytes at most.
    */
   path: string;
 }
@@ -2802,11 +2820,15 @@ export interface AskFile {
    */
   mediaType?: string;
   /**
+   * missingInAttempt is the attempt whose new workspace lacks it, because of problem. The workspaces before that had it.
+   */
+  missingInAttempt?: number;
+  /**
    * path in the workspace.
    */
   path: string;
   /**
-   * problem is why it could not be had. It was not put into the workspace then, and the model is told so.
+   * problem is why it could not be had, or not be put into the workspace. It is not there then, and the model is told so.
    */
   problem?: string;
   /**

@@ -13,6 +13,9 @@ type ArtifactRefApplyConfiguration struct {
 	RunName *string `json:"runName,omitempty"`
 	// path of the artifact, as status.result.artifacts has it.
 	Path *string `json:"path,omitempty"`
+	// digest is "sha256:…" of the content that is meant: "sha256:" and sha256 of status.result.artifacts. Any other content is not put into the
+	// workspace: the run has left another file since.
+	Digest *string `json:"digest,omitempty"`
 }
 
 // ArtifactRefApplyConfiguration constructs a declarative configuration of the ArtifactRef type for use with
@@ -34,5 +37,13 @@ func (b *ArtifactRefApplyConfiguration) WithRunName(value string) *ArtifactRefAp
 // If called multiple times, the Path field is set to the value of the last call.
 func (b *ArtifactRefApplyConfiguration) WithPath(value string) *ArtifactRefApplyConfiguration {
 	b.Path = &value
+	return b
+}
+
+// WithDigest sets the Digest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Digest field is set to the value of the last call.
+func (b *ArtifactRefApplyConfiguration) WithDigest(value string) *ArtifactRefApplyConfiguration {
+	b.Digest = &value
 	return b
 }

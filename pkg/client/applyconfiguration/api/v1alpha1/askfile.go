@@ -19,8 +19,10 @@ type AskFileApplyConfiguration struct {
 	SHA256 *string `json:"sha256,omitempty"`
 	// provenance is Web if the content may come from the web.
 	Provenance *string `json:"provenance,omitempty"`
-	// problem is why it could not be had. It was not put into the workspace then, and the model is told so.
+	// problem is why it could not be had, or not be put into the workspace. It is not there then, and the model is told so.
 	Problem *string `json:"problem,omitempty"`
+	// missingInAttempt is the attempt whose new workspace lacks it, because of problem. The workspaces before that had it.
+	MissingInAttempt *int32 `json:"missingInAttempt,omitempty"`
 }
 
 // AskFileApplyConfiguration constructs a declarative configuration of the AskFile type for use with
@@ -74,5 +76,13 @@ func (b *AskFileApplyConfiguration) WithProvenance(value string) *AskFileApplyCo
 // If called multiple times, the Problem field is set to the value of the last call.
 func (b *AskFileApplyConfiguration) WithProblem(value string) *AskFileApplyConfiguration {
 	b.Problem = &value
+	return b
+}
+
+// WithMissingInAttempt sets the MissingInAttempt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MissingInAttempt field is set to the value of the last call.
+func (b *AskFileApplyConfiguration) WithMissingInAttempt(value int32) *AskFileApplyConfiguration {
+	b.MissingInAttempt = &value
 	return b
 }

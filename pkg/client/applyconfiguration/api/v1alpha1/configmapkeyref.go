@@ -13,6 +13,8 @@ type ConfigMapKeyRefApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// key in data or binaryData.
 	Key *string `json:"key,omitempty"`
+	// digest is "sha256:…" of the content that is meant. Any other content is not put into the workspace: the ConfigMap was changed.
+	Digest *string `json:"digest,omitempty"`
 }
 
 // ConfigMapKeyRefApplyConfiguration constructs a declarative configuration of the ConfigMapKeyRef type for use with
@@ -34,5 +36,13 @@ func (b *ConfigMapKeyRefApplyConfiguration) WithName(value string) *ConfigMapKey
 // If called multiple times, the Key field is set to the value of the last call.
 func (b *ConfigMapKeyRefApplyConfiguration) WithKey(value string) *ConfigMapKeyRefApplyConfiguration {
 	b.Key = &value
+	return b
+}
+
+// WithDigest sets the Digest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Digest field is set to the value of the last call.
+func (b *ConfigMapKeyRefApplyConfiguration) WithDigest(value string) *ConfigMapKeyRefApplyConfiguration {
+	b.Digest = &value
 	return b
 }

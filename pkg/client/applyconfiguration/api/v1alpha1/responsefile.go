@@ -9,7 +9,7 @@ package v1alpha1
 //
 // ResponseFile is a file that goes with an answer.
 type ResponseFileApplyConfiguration struct {
-	// path below the folder answers of the workspace, with / between folders. No part of it begins with a dot.
+	// path below the folder answers of the workspace, with / between folders. No part of it begins with a dot. It has 255 bytes at most.
 	Path *string `json:"path,omitempty"`
 	// content of a file that is text.
 	Content *string `json:"content,omitempty"`
