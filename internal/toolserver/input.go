@@ -127,7 +127,7 @@ func readSmall(w *workspace.Workspace, local string) ([]byte, error) {
 
 func (s *Server) place(r *request.Request, local string, content []byte, also fs.FileMode) error {
 	same, err := s.workspace.Holds(local, content)
-	if err == nil && same && s.workspace.Permits(local, also) {
+	if err == nil && same && s.workspace.Permits(local, also) && s.mayStay(local) {
 		return nil
 	}
 	done, err := s.enterForInput(r, local)
@@ -135,18 +135,23 @@ func (s *Server) place(r *request.Request, local string, content []byte, also fs
 		return err
 	}
 	defer done()
-	if err := s.workspace.ReplaceAs(local, bytes.NewReader(content), also); err != nil {
+	if err := s.workspace.Place(local, bytes.NewReader(content), also); err != nil {
 		return inputError(local, err)
 	}
 	return nil
 }
 
+// ofAnswer reports whether a file goes with an answer of a person.
+func ofAnswer(local string) bool { return strings.HasPrefix(local, toolapi.AnswersDir+"/") }
+
+// mayStay reports whether a file that is there with the wanted content counts as put there. Behind a link, it would be one of another folder.
+func (s *Server) mayStay(local string) bool { return !ofAnswer(local) || s.workspace.Unlinked(local) }
+
 // enterForInput takes the lane for an input file that is not yet in the workspace with the wanted content; done releases it. It fails once
 // a call has started, but for a file of an answer, which comes between two calls.
 func (s *Server) enterForInput(r *request.Request, local string) (done func(), err error) {
 	done = func() {}
-	ofAnswer := strings.HasPrefix(local, toolapi.AnswersDir+"/")
-	if ofAnswer || !s.ledger.Used() {
+	if ofAnswer(local) || !s.ledger.Used() {
 		select {
 		case s.lane <- struct{}{}:
 			done = func() { <-s.lane }
@@ -162,7 +167,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so the result of this check stays true until the file is there.
 	switch {
-	case s.ledger.Used() && !ofAnswer:
+	case s.ledger.Used() && !ofAnswer(local):
 		err = request.Refuse(http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
 			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", workspace.Display(local)))
 	case s.ledger.Highest() != r.Epoch:
@@ -185,9 +190,16 @@ func inputError(local string, err error) error {
 	case errors.Is(err, workspace.ErrOtherFile):
 		return request.Bad("the parts of %s are not the file of that digest", workspace.Display(local))
 	}
-	wrong := errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) ||
-		errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EINVAL) || errors.Is(err, workspace.ErrNotRegular) || workspace.Escapes(err)
-	if wrong {
+	for _, wrong := range []error{
+		syscall.ENOTDIR, syscall.EISDIR, fs.ErrExist, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ELOOP, workspace.ErrNotRegular, workspace.ErrLinked,
+		// Programs can close their folders, also to this user.
+		fs.ErrPermission,
+	} {
+		if errors.Is(err, wrong) {
+			return request.Bad("%s cannot be an input file: %v", workspace.Display(local), err)
+		}
+	}
+	if workspace.Escapes(err) {
 		return request.Bad("%s cannot be an input file: %v", workspace.Display(local), err)
 	}
 	return fmt.Errorf("put %s into the workspace: %w", workspace.Display(local), err)

@@ -5,6 +5,7 @@
 package toolserver
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -169,5 +170,58 @@ func TestArgumentsAreStrict(t *testing.T) {
 		if r := s.runCall(call); r.ErrorCode != toolapi.CodeInvalidArguments || r.Output == "" {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// A program of the sandbox makes links in the place of the folder for answers. The file of a person then overwrites none of another folder, and gets into
+// none that is closed to it.
+func TestAFileOfAnAnswerFollowsNoLink(t *testing.T) {
+	s := newSandbox(t)
+	c, ctx := s.client(1), testContext(t)
+	s.must("mkdir -p src real .motor/git && echo mine > src/main.go && ln -s ../src real/in && echo same > src/same && ln -s src answers")
+	large := bytes.Repeat([]byte("x"), toolapi.MaxFileBytes+1)
+	put := func(path, content string) error {
+		_, err := c.PutFile(ctx, path, []byte(content))
+		return err
+	}
+	wantRemote(t, "the folder is a link", put("answers/main.go", "theirs"), 400, toolapi.ErrBadRequest)
+	wantRemote(t, "the file is there behind the link", put("answers/same", "same\n"), 400, toolapi.ErrBadRequest)
+	sum := sha256.Sum256(large)
+	_, err := c.PutFileParts(ctx, "answers/large", bytes.NewReader(large), int64(len(large)), hex.EncodeToString(sum[:]), toolapi.ProvenanceInternal)
+	wantRemote(t, "in parts", err, 400, toolapi.ErrBadRequest)
+	s.must("rm answers && ln -s .motor answers")
+	wantRemote(t, "the server's own folder", put("answers/git/x", "theirs"), 400, toolapi.ErrBadRequest)
+	s.must("rm answers && mv real answers")
+	wantRemote(t, "a link below the folder", put("answers/in/main.go", "theirs"), 400, toolapi.ErrBadRequest)
+	if got := s.content("src/main.go"); got != "mine\n" {
+		t.Errorf("behind the links is %q", got)
+	}
+	for _, file := range []string{"src/large", ".motor/git/x"} {
+		if _, err := os.Lstat(filepath.Join(s.workspace, file)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	// A link in the place of the file itself is replaced.
+	s.must("ln -s ../src/main.go answers/main.go")
+	if err := put("answers/main.go", "theirs"); err != nil || s.content("answers/main.go") != "theirs" || s.content("src/main.go") != "mine\n" {
+		t.Errorf("a link in the place of the file: %v", err)
+	}
+	if _, err := c.PutFileParts(ctx, "answers/new/large", bytes.NewReader(large), int64(len(large)), hex.EncodeToString(sum[:]), toolapi.ProvenanceInternal); err != nil {
+		t.Error(err)
+	}
+}
+
+// What programs make of the folder for answers is a problem of the file, not of the sandbox.
+func TestAFileOfAnAnswerThatCannotBeThere(t *testing.T) {
+	s := newSandbox(t)
+	c, ctx := s.client(1), testContext(t)
+	s.must("mkdir -p answers/folder answers/closed && echo x > answers/file && mkfifo answers/pipe && chmod 500 answers/closed")
+	paths := []string{"answers/folder", "answers/file/below", "answers/pipe", "answers/" + strings.Repeat("日", 100)}
+	if os.Geteuid() != 0 { // No folder is closed to root.
+		paths = append(paths, "answers/closed/x")
+	}
+	for _, path := range paths {
+		_, err := c.PutFile(ctx, path, []byte("x"))
+		wantRemote(t, path, err, 400, toolapi.ErrBadRequest)
 	}
 }

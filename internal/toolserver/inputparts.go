@@ -20,7 +20,7 @@ func (s *Server) putPart(r *request.Request, local string, part toolapi.Part, co
 	}
 	whole := toolapi.File{Path: local, Size: part.Size, SHA256: part.SHA256}
 	if part.Offset == 0 || part.Last() {
-		if same, err := s.workspace.HoldsSum(local, part.Size, part.SHA256); err == nil && same && s.workspace.Permits(local, also) {
+		if same, err := s.workspace.HoldsSum(local, part.Size, part.SHA256); err == nil && same && s.workspace.Permits(local, also) && s.mayStay(local) {
 			return whole, nil
 		}
 	}

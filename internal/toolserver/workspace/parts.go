@@ -93,7 +93,7 @@ func (w *Workspace) beginParts(temp string) error {
 	return file.Close()
 }
 
-// FinishParts moves a complete file to its path.
+// FinishParts moves a complete file to its path, as Place does.
 func (w *Workspace) FinishParts(temp, local string, part toolapi.Part, also fs.FileMode) error {
 	same, err := w.HoldsSum(temp, part.Size, part.SHA256)
 	if err == nil && !same {
@@ -102,10 +102,11 @@ func (w *Workspace) FinishParts(temp, local string, part toolapi.Part, also fs.F
 	if err != nil {
 		return err
 	}
-	mode, err := w.Prepare(local)
+	dir, mode, err := w.prepareUnlinked(local)
 	if err != nil {
 		return err
 	}
+	defer dir.Close()
 	file, _, err := w.OpenFile(temp, os.O_WRONLY)
 	if err != nil {
 		return err
@@ -117,5 +118,5 @@ func (w *Workspace) FinishParts(temp, local string, part toolapi.Part, also fs.F
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return w.settle(temp, local)
+	return w.settleIn(dir, temp, local)
 }
