@@ -14,8 +14,9 @@ import (
 )
 
 // asks returns the recorded asks plus those that the turn adds: further asks, and outcomes of asks that have none. Another loop may have recorded
-// the same ask, or its response, before; the earlier record counts.
-func asks(recorded []v1alpha1.StepAsk, found []turn.Ask) []v1alpha1.StepAsk {
+// the same ask, or its response, before; the earlier record counts. told reports whether a call has its recorded result: until then a file of the
+// response can turn out to be one that cannot be put into the workspace.
+func asks(recorded []v1alpha1.StepAsk, found []turn.Ask, told func(callID string) bool) []v1alpha1.StepAsk {
 	all := slices.Clone(recorded)
 	for _, a := range found {
 		i := slices.IndexFunc(all, func(r v1alpha1.StepAsk) bool { return r.ID == a.ID })
@@ -29,6 +30,8 @@ func asks(recorded []v1alpha1.StepAsk, found []turn.Ask) []v1alpha1.StepAsk {
 		if r := &all[i]; r.Outcome == "" && a.Outcome != "" {
 			r.Outcome, r.Decision, r.By, r.Reason = v1alpha1.AskOutcome(a.Outcome), v1alpha1.Decision(a.Decision), a.By, a.Reason
 			r.CloseTime, r.Files = metav1.NewTime(a.ClosedAt), askFiles(a.Files)
+		} else if !told(r.CallID) {
+			r.Files = withProblems(r.Files, a.Files)
 		}
 	}
 	return all
@@ -55,6 +58,17 @@ func askFiles(files []turn.File) []v1alpha1.AskFile {
 		})
 	}
 	return list
+}
+
+// withProblems returns the recorded files with the problems that were found since.
+func withProblems(recorded []v1alpha1.AskFile, found []turn.File) []v1alpha1.AskFile {
+	all := slices.Clone(recorded)
+	for i := range all {
+		if i < len(found) && found[i].Path == all[i].Path && all[i].Problem == "" {
+			all[i].Problem = found[i].Problem
+		}
+	}
+	return all
 }
 
 func filesOf(files []v1alpha1.AskFile) []turn.File {

@@ -59,7 +59,7 @@ func TestAsks(t *testing.T) {
 		"is not taken back":   {[]v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}, []turn.Ask{found("")}, []v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}},
 	} {
 		before := slices.Clone(tt.recorded)
-		if diff := cmp.Diff(tt.want, asks(tt.recorded, tt.found)); diff != "" {
+		if diff := cmp.Diff(tt.want, asks(tt.recorded, tt.found, func(string) bool { return false })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(before, tt.recorded); diff != "" {
@@ -111,8 +111,28 @@ func TestAskIsReadAsItWasRecorded(t *testing.T) {
 			t.Errorf("the ask has no %s", name)
 		}
 	}
-	recorded := asks(nil, []turn.Ask{a})
+	recorded := asks(nil, []turn.Ask{a}, func(string) bool { return false })
 	if diff := cmp.Diff(a, AskOf(&recorded[0])); diff != "" {
 		t.Errorf("-recorded +read:\n%s", diff)
+	}
+}
+
+// A file that cannot be put into the workspace is recorded as such with the result of the call. Once the model was told, the record stays.
+func TestAFileTurnsOutToBeAProblem(t *testing.T) {
+	t.Parallel()
+	recorded := []v1alpha1.StepAsk{{ID: "q", CallID: "c0", Outcome: v1alpha1.AskAnswered, Files: []v1alpha1.AskFile{
+		{Path: "answers/a", SHA256: "0f"}, {Path: "answers/b", Problem: "it is gone"}, {Path: "answers/c", SHA256: "1f"},
+	}}}
+	found := []turn.Ask{{ID: "q", CallID: "c0", Outcome: turn.AskAnswered, Files: []turn.File{
+		{Path: "answers/a"}, {Path: "answers/b", Problem: "another"}, {Path: "answers/c", Problem: "the name is too long"}, {Path: "answers/d", Problem: "unknown"},
+	}}}
+	for told, want := range map[bool]string{false: "the name is too long", true: ""} {
+		got := asks(recorded, found, func(string) bool { return told })[0].Files
+		if len(got) != 3 || got[0] != recorded[0].Files[0] || got[1].Problem != "it is gone" || got[2].Problem != want || got[2].SHA256 != "1f" {
+			t.Errorf("told %t: %+v", told, got)
+		}
+	}
+	if recorded[0].Files[2].Problem != "" {
+		t.Error("the former record was changed")
 	}
 }

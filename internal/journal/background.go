@@ -141,9 +141,10 @@ func callOf(s *v1alpha1.MotorStep, execution string) string {
 	return ""
 }
 
-// notes returns the texts for the model about the ends of programs that were observed during a step.
+// notes returns the texts for the model about the ends of programs that were observed during a step, and in the first about files that its
+// workspace lacks.
 func (l *Log) notes(index int32) []string {
-	var notes []string
+	notes := l.missingNotes(index)
 	for i := range l.steps {
 		s := &l.steps[i]
 		for _, p := range s.Status.Background {

@@ -24,7 +24,8 @@ func settle(s *v1alpha1.MotorStep, t *turn.Turn) {
 		recorded[r.CallID] = r
 	}
 	st := v1alpha1.MotorStepStatus{
-		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Asks: asks(s.Status.Asks, t.Asks),
+		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown),
+		Asks:      asks(s.Status.Asks, t.Asks, func(callID string) bool { _, told := recorded[callID]; return told }),
 		Artifacts: s.Status.Artifacts, Skills: s.Status.Skills, Closed: s.Status.Closed, Background: s.Status.Background,
 		Left: cmp.Or(s.Status.Left, leftSpec(t.Left)),
 	}

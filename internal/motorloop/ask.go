@@ -126,6 +126,8 @@ func (r *run) askPerson(ctx context.Context, t *turn.Turn) (*turn.Ask, error) {
 		if err := r.receive(ctx, &a); err != nil {
 			return &a, err
 		}
+		// A file that could not be put there is recorded with the result that says so: a new workspace is not given it either.
+		t.PutAsk(a)
 		t.Results[i] = result(t, c, a)
 		r.unrecorded = true
 		r.tell(ctx, c, t.Results[i])

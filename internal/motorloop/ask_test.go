@@ -248,6 +248,9 @@ func TestFilesOfAnAnswer(t *testing.T) {
 	if !res.OK || !strings.HasPrefix(res.Output, "The person replied: xx") || !strings.HasSuffix(res.Output, turn.OutputCutMark+files) || len(res.Output) > toolapi.MaxOutputBytes {
 		t.Errorf("the model reads %d bytes: …%s", len(res.Output), res.Output[max(0, len(res.Output)-300):])
 	}
+	if got := w.journal.load()[0].Asks[0].Files; got[0].Problem != "" || got[1].Problem != "it has another content" {
+		t.Errorf("recorded is in the end %+v", got)
+	}
 	if from := w.journal.load()[1].Results[0].Provenance; from != toolapi.ProvenanceWeb {
 		t.Errorf("after a file of the web a program's output is of %s", from)
 	}

@@ -252,9 +252,14 @@ func (j *fakeJournal) Settle(ctx context.Context, t *turn.Turn) error {
 	}
 	t.Unknown = there.Unknown
 	for _, a := range t.Asks {
-		if old, ok := there.Ask(a.Kind, a.Execution); !ok || old.Outcome == "" {
+		call := slices.IndexFunc(t.Calls, func(c turn.Call) bool { return c.ID == a.CallID })
+		switch old, ok := there.Ask(a.Kind, a.Execution); {
+		case !ok || old.Outcome == "":
 			a.Answer = "" // It is not recorded.
 			there.PutAsk(a)
+		case there.Results[call] == nil:
+			old.Files = a.Files
+			there.PutAsk(old)
 		}
 	}
 	t.Asks = slices.Clone(there.Asks)

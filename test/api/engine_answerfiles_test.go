@@ -21,7 +21,7 @@ import (
 // asksForAFile has a run ask for a file after its first call.
 func asksForAFile(then ...chat.Answer) *stubModel {
 	return &stubModel{answers: append([]chat.Answer{
-		says("", bashCall("echo began")), says("", call("ask_user", `{"question":"Where is it?","files":["the portfolio, as CSV"]}`)),
+		says("", bashCall("mkdir -p answers/folder; echo began")), says("", call("ask_user", `{"question":"Where is it?","files":["the portfolio, as CSV"]}`)),
 	}, then...)}
 }
 
@@ -61,7 +61,7 @@ func TestEngineGivesTheFilesOfAnAnswer(t *testing.T) {
 		fromConfigMap("c", "given"), fromConfigMap("gone", "gone"),
 		v1alpha1.ResponseFile{Path: "r", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "earlier", Path: "a/b"}},
 		v1alpha1.ResponseFile{Path: "none", ArtifactRef: &v1alpha1.ArtifactRef{RunName: "earlier", Path: "other"}},
-		v1alpha1.ResponseFile{Path: "p.csv/x", Content: new("")},
+		v1alpha1.ResponseFile{Path: "folder", Content: new("")},
 		v1alpha1.ResponseFile{Path: "token", Content: new("key = " + token + "\n")},
 	)
 	steps := r.ended(4)
@@ -76,7 +76,7 @@ func TestEngineGivesTheFilesOfAnAnswer(t *testing.T) {
 	for _, want := range []string{
 		"The person replied: Here.\n\nFiles with the answer, in the workspace:\n- answers/p.csv (12 bytes, text/csv)\n- answers/sub/raw (2 bytes, application/octet-stream)\n",
 		"- answers/c (14 bytes, text/plain; charset=utf-8)\n", `- answers/gone is not there: `, `configmaps "gone" not found`,
-		"- answers/r (8 bytes, text/plain)\n", `- answers/none is not there: `, "- answers/p.csv/x is not there: ", "- answers/token is not there: it holds what looks like a secret",
+		"- answers/r (8 bytes, text/plain)\n", `- answers/none is not there: `, "- answers/folder is not there: ", "- answers/token is not there: it holds what looks like a secret",
 	} {
 		if !strings.Contains(got.Output, want) {
 			t.Errorf("the model does not read %q:\n%s", want, got.Output)
@@ -91,6 +91,9 @@ func TestEngineGivesTheFilesOfAnAnswer(t *testing.T) {
 	asked := steps[1].Status.Asks[0]
 	if len(asked.Files) != 8 || asked.Files[0].SHA256 != hexSum("name,weight\n") || asked.Files[3].Problem == "" || asked.Files[3].SHA256 != "" {
 		t.Errorf("recorded is %+v", asked.Files)
+	}
+	if f := asked.Files[6]; f.Path != "answers/folder" || !strings.Contains(f.Problem, "is a directory") || f.MissingInAttempt != 0 {
+		t.Errorf("recorded of a file that could not be put there is %+v", f)
 	}
 }
 
@@ -155,20 +158,30 @@ func TestEngineGivesTheFilesOfFormerAnswersAgain(t *testing.T) {
 	must(t, l.Append(r.ctx, turn1))
 	run := r.run.DeepCopy()
 	asking(r.ctx, t, run, 1, &v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Question: "Where is it?"})
-	must(t, add(r.ctx, admin, r.run, "responses", fileAnswer(`{"path":"p.csv","content":"kept"}`)))
+	must(t, add(r.ctx, admin, r.run, "responses", fileAnswer(`{"path":"p.csv","content":"kept"},{"path":"now","content":"x"}`)))
 	step := l.AllSteps()[0].DeepCopy()
 	before := step.DeepCopy()
 	step.Status.Asks = []v1alpha1.StepAsk{{
 		ID: "q1", Kind: v1alpha1.InputQuestion, CallID: step.Spec.ToolCalls[0].ID, AskTime: r.run.CreationTimestamp, Outcome: v1alpha1.AskAnswered,
-		Files: []v1alpha1.AskFile{{Path: "answers/p.csv", Size: 4, SHA256: hexSum("kept")}, {Path: "answers/gone", Problem: "it is not there"}},
+		Files: []v1alpha1.AskFile{
+			{Path: "answers/p.csv", Size: 4, SHA256: hexSum("kept")}, {Path: "answers/gone", Problem: "it is not there"},
+			{Path: "answers/now", SHA256: hexSum("x")},
+		},
 	}}
 	must(t, manager.Status().Patch(r.ctx, step, client.MergeFrom(before)))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.PendingInputs = nil
 		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 2, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
 	})
+	must(t, os.MkdirAll(filepath.Join(r.workspace, "answers/now"), 0o755)) // One of them cannot be there.
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
+	if f := steps[0].Status.Asks[0].Files[2]; f.MissingInAttempt != 2 || !strings.Contains(f.Problem, "is a directory") {
+		t.Errorf("recorded of what is missing is %+v", f)
+	}
+	if told := r.model.lastTold(); !strings.Contains(told, `lacks files that people gave with earlier answers`) || !strings.Contains(told, `"answers/now": "`) {
+		t.Errorf("the second attempt is told with its first step:\n%s", told)
+	}
 	if got := resultIn(t, steps[1].Status.Results, 0).Output; !strings.Contains(got, "kept") {
 		t.Errorf("the second attempt finds %q", got)
 	}

@@ -327,9 +327,9 @@ type stubModel struct {
 	panics int32
 
 	mu sync.Mutex
-	// prompt is the last system prompt, tools are the names of what was offered with it.
-	prompt string
-	tools  []string
+	// prompt is the last system prompt, tools are the names of what was offered with it, and told is the last message.
+	prompt, told string
+	tools        []string
 }
 
 // Window is what the engine asks a model for.
@@ -339,6 +339,12 @@ func (m *stubModel) lastPrompt() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.prompt
+}
+
+func (m *stubModel) lastTold() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told
 }
 
 // wantTools checks what the model was offered last.
@@ -365,7 +371,7 @@ func (m *stubModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, 
 		}
 	}
 	m.mu.Lock()
-	m.prompt, m.tools = r.Messages[0].Content, nil
+	m.prompt, m.told, m.tools = r.Messages[0].Content, r.Messages[len(r.Messages)-1].Content, nil
 	for _, d := range r.Tools {
 		m.tools = append(m.tools, d.Name)
 	}

@@ -11,12 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // Check looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket reports whether
@@ -92,6 +94,9 @@ func rightToFile(
 	of := &authorizationv1.ResourceAttributes{
 		Verb: "get", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: f.ArtifactRef.RunName,
 	}
+	if !canExist(f.ArtifactRef.RunName) {
+		return of, nil
+	}
 	var from v1alpha1.MotorRun
 	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: f.ArtifactRef.RunName}, &from)
 	if client.IgnoreNotFound(err) != nil {
@@ -103,7 +108,13 @@ func rightToFile(
 	return of, nil
 }
 
+// canExist reports whether an object can have that name. A client has no other name even asked for, and its error would be one of every pass.
+func canExist(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+
 func checkConfigMap(ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ConfigMapKeyRef) (problem string, err error) {
+	if !canExist(ref.Name) {
+		return fmt.Sprintf("no ConfigMap can have the name %q. Create the run again, with another", ref.Name), nil
+	}
 	var cm corev1.ConfigMap
 	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &cm)
 	if apierrors.IsNotFound(err) {
@@ -112,9 +123,20 @@ func checkConfigMap(ctx context.Context, reader client.Reader, namespace string,
 	if err != nil {
 		return "", fmt.Errorf("get ConfigMap %s: %w", ref.Name, err)
 	}
-	_, text := cm.Data[ref.Key]
-	if _, binary := cm.BinaryData[ref.Key]; !text && !binary {
+	text, isText := cm.Data[ref.Key]
+	binary, isBinary := cm.BinaryData[ref.Key]
+	if !isText && !isBinary {
 		return fmt.Sprintf("the ConfigMap %s in namespace %s has no key %s. Add it", ref.Name, namespace, ref.Key), nil
+	}
+	if ref.Digest == "" {
+		return "", nil
+	}
+	if isText {
+		binary = []byte(text)
+	}
+	if got := "sha256:" + toolapi.SHA256(binary); got != ref.Digest {
+		return fmt.Sprintf("the key %s of the ConfigMap %s in namespace %s has the content with the digest %s, and not the one that the run means (%s). "+
+			"Put that back, or create the run again", ref.Key, ref.Name, namespace, got, ref.Digest), nil
 	}
 	return "", nil
 }
@@ -123,6 +145,9 @@ func checkConfigMap(ctx context.Context, reader client.Reader, namespace string,
 func checkArtifact(
 	ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ArtifactRef, bucket bool,
 ) (fromBucket int64, problem string, err error) {
+	if !canExist(ref.RunName) {
+		return 0, fmt.Sprintf("no MotorRun can have the name %q. Create the run again, with another", ref.RunName), nil
+	}
 	var from v1alpha1.MotorRun
 	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.RunName}, &from)
 	if apierrors.IsNotFound(err) {
@@ -133,8 +158,15 @@ func checkArtifact(
 		return 0, "", fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
 	}
 	a, problem := fit.ArtifactInput(&from, ref.Path, bucket)
-	if problem != "" || a.ConfigMapName != "" {
+	if problem != "" {
 		return 0, problem, nil
+	}
+	if got := "sha256:" + a.SHA256; ref.Digest != "" && got != ref.Digest {
+		return 0, fmt.Sprintf("the artifact %q of the MotorRun %s has the digest %s, and not the one that the run means (%s). Create the run again, "+
+			"with the digest of what it is to be given", ref.Path, ref.RunName, got, ref.Digest), nil
+	}
+	if a.ConfigMapName != "" {
+		return 0, "", nil
 	}
 	return a.Size, "", nil
 }

@@ -71,14 +71,16 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 	return cfg
 }
 
-// earlierAnswers returns the paths of the files of answers that a new workspace was given: those of the attempts before this one.
+// earlierAnswers returns the paths of the files of answers that a new workspace is given: those of the attempts before this one. Those that it then
+// turns out to lack are among them: the prompt stays as it is, and the first step says which they are.
 func earlierAnswers(entries *journal.Log) []string {
 	all := entries.AllSteps()
 	var paths []string
 	for _, s := range all[:len(all)-len(entries.Steps())] {
 		for _, a := range s.Status.Asks {
 			for _, f := range a.Files {
-				if f.Problem == "" && !slices.Contains(paths, f.Path) {
+				given := f.Problem == "" || f.MissingInAttempt == entries.Attempt()
+				if given && !slices.Contains(paths, f.Path) {
 					paths = append(paths, f.Path)
 				}
 			}

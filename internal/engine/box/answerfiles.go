@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -56,7 +56,7 @@ func (f AnswerFiles) Describe(ctx context.Context, a turn.Ask) ([]turn.File, err
 		switch {
 		case err == nil:
 		case isAboutFile(err):
-			file.Problem = fit.CutEncoded(f.Env.Known.Hide(err.Error()), maxFileProblem)
+			file.Problem = f.shown(err.Error())
 		default:
 			return nil, err
 		}
@@ -96,7 +96,8 @@ func (f AnswerFiles) describe(ctx context.Context, r *v1alpha1.ResponseFile, fil
 	return nil
 }
 
-// Put puts the recorded files of an ask into the workspace. A file with another content than the recorded one is not put there.
+// Put puts the recorded files of an ask into the workspace. A file with another content than the recorded one is not put there. The files that it
+// returns have the problems of those that are not there.
 func (f AnswerFiles) Put(ctx context.Context, a turn.Ask) ([]turn.File, error) {
 	given, err := f.given(ctx)
 	if err != nil {
@@ -117,9 +118,9 @@ func (f AnswerFiles) Put(ctx context.Context, a turn.Ask) ([]turn.File, error) {
 			// A tool server that was restarted in the middle of a file has lost it, and gets it again from the beginning.
 			return nil, fmt.Errorf("put the files of an answer: %w: %w", runenv.ErrMissing, err)
 		case isRemote:
-			files[i].Problem = fit.CutEncoded(remote.Message, maxFileProblem)
+			files[i].Problem = f.shown(remote.Message)
 		case isAboutFile(err):
-			files[i].Problem = fit.CutEncoded(err.Error(), maxFileProblem)
+			files[i].Problem = f.shown(err.Error())
 		default:
 			return nil, err
 		}
@@ -127,18 +128,19 @@ func (f AnswerFiles) Put(ctx context.Context, a turn.Ask) ([]turn.File, error) {
 	return files, nil
 }
 
-// putAll puts the files of all answers so far into a new workspace, in their order.
-func (f AnswerFiles) putAll(ctx context.Context) error {
+// putAll puts the files of all answers so far into a new workspace, in their order, and returns those that it must do without. The answer was
+// used already, so one of its files does not end the run: the model is told that it is missing.
+func (f AnswerFiles) putAll(ctx context.Context) (missing []journal.MissingFile, err error) {
 	var asks []v1alpha1.StepAsk
 	for _, s := range f.Env.Entries.AllSteps() {
 		asks = append(asks, slices.DeleteFunc(slices.Clone(s.Status.Asks), func(a v1alpha1.StepAsk) bool { return len(a.Files) == 0 })...)
 	}
 	if len(asks) == 0 {
-		return nil
+		return nil, nil
 	}
 	given, err := f.given(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, a := range asks {
 		// The bound for files from the bucket is that of one answer: all files that were given once must be given again.
@@ -147,12 +149,24 @@ func (f AnswerFiles) putAll(ctx context.Context) error {
 			if file.Problem != "" {
 				continue
 			}
-			if err := p.putAnswer(ctx, given[a.ID], file.Path, file.SHA256); err != nil {
-				return p.failed(ctx, "the response "+a.ID+" in spec.responses", file.Path, err)
+			err := p.putAnswer(ctx, given[a.ID], file.Path, file.SHA256)
+			if err == nil {
+				continue
 			}
+			problem, err := p.problem(ctx, err)
+			if err != nil {
+				return nil, err
+			}
+			f.Env.Log.Warn("a new workspace lacks a file of an answer", "ask", a.ID, "file", file.Path, "problem", problem)
+			missing = append(missing, journal.MissingFile{AskID: a.ID, Path: file.Path, Problem: f.shown(problem)})
 		}
 	}
-	return nil
+	return missing, nil
+}
+
+// shown is a problem of a file as it is recorded.
+func (f AnswerFiles) shown(problem string) string {
+	return fit.CutEncoded(f.Env.Known.Hide(problem), maxFileProblem)
 }
 
 func (f AnswerFiles) putter() *inputPutter {
@@ -181,7 +195,7 @@ func (f AnswerFiles) content(ctx context.Context, r *v1alpha1.ResponseFile) ([]b
 	case r.Content != nil:
 		return []byte(*r.Content), nil
 	case r.ConfigMapKeyRef != nil:
-		return configMapKey(ctx, f.Env, r.ConfigMapKeyRef.Name, r.ConfigMapKeyRef.Key)
+		return meantContent(ctx, f.Env, r.ConfigMapKeyRef)
 	}
 	return r.BinaryContent, nil
 }
@@ -214,9 +228,3 @@ func (p *inputPutter) putAnswer(ctx context.Context, given []v1alpha1.ResponseFi
 
 // inWorkspace is the path of a file of a response in the workspace.
 func inWorkspace(path string) string { return toolapi.AnswersDir + "/" + path }
-
-// isAboutFile reports whether an error is a problem of one file, which waiting does not solve.
-func isAboutFile(err error) bool {
-	return apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact) || errors.Is(err, errInputsTooLarge) ||
-		errors.Is(err, errOtherContent) || errors.Is(err, errNoFile) || errors.Is(err, errSecret)
-}

@@ -35,8 +35,11 @@ var (
 	errBucketStalls = fmt.Errorf("nothing came for %s", bucketWait)
 )
 
-// artifact returns the entry of an earlier run's artifact.
+// artifact returns the entry of an earlier run's artifact, if it is the one that the reference means.
 func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
+	if err := checkName("MotorRun", ref.RunName); err != nil {
+		return nil, err
+	}
 	var from v1alpha1.MotorRun
 	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.RunName}, &from); err != nil {
 		return nil, fmt.Errorf("get MotorRun %s: %w", ref.RunName, err)
@@ -44,6 +47,9 @@ func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (
 	a, problem := fit.ArtifactInput(&from, ref.Path, env.Bucket != nil)
 	if problem != "" {
 		return nil, fmt.Errorf("%w: %s", errNoArtifact, problem)
+	}
+	if err := checkDigest(ref.Digest, a.SHA256); err != nil {
+		return nil, fmt.Errorf("MotorRun %s, artifact %q: %w", ref.RunName, ref.Path, err)
 	}
 	return a, nil
 }

@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -41,6 +42,8 @@ type Box struct {
 	used, restarted bool
 	// left is true if there was a background program.
 	left bool
+	// missing are the files of earlier answers that the workspace lacks, until the journal has them.
+	missing []journal.MissingFile
 	// Bounds are the most that people can allow. Only a sandbox with Limited learns which domains were allowed once.
 	Bounds  []v1alpha1.Domain
 	Limited bool
@@ -158,10 +161,20 @@ func (s *Box) noteFailed(ctx context.Context, err error) {
 	}
 }
 
-// Journal settles no step while a call uses the journal: the loop settles while it waits for calls that read.
+// Journal records what the sandbox lacks, and settles no step while a call uses the journal: the loop settles while it waits for calls that read.
 type Journal struct {
 	motorloop.Journal
 	Box *Box
+}
+
+// Append records a step. The first one in a new workspace comes after the files that this lacks, so that the model of the step is told of them, and no
+// other loop looks for them again.
+func (j Journal) Append(ctx context.Context, t *turn.Turn) error {
+	if err := j.Box.Env.Entries.NoteMissing(ctx, j.Box.missing); err != nil {
+		return err
+	}
+	j.Box.missing = nil
+	return j.Journal.Append(ctx, t)
 }
 
 // Settle records the results of a step's calls.
@@ -254,7 +267,7 @@ func (s *Box) Ready(ctx context.Context) error {
 		if err := s.putFiles(ctx); err != nil {
 			return err
 		}
-		if err := (AnswerFiles{Env: s.Env, Client: s.Client}).putAll(ctx); err != nil {
+		if s.missing, err = (AnswerFiles{Env: s.Env, Client: s.Client}).putAll(ctx); err != nil {
 			return err
 		}
 		if err := s.makeRepository(ctx); err != nil {

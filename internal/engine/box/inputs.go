@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -59,7 +60,7 @@ func (p *inputPutter) putFile(ctx context.Context, f *v1alpha1.InputFile) error 
 	case f.ArtifactRef != nil:
 		return p.putArtifact(ctx, f.Path, f.ArtifactRef)
 	}
-	content, err := configMapKey(ctx, p.env, f.ConfigMapKeyRef.Name, f.ConfigMapKeyRef.Key)
+	content, err := meantContent(ctx, p.env, f.ConfigMapKeyRef)
 	if err != nil {
 		return err
 	}
@@ -81,21 +82,40 @@ func (p *inputPutter) putError(ctx context.Context, err error) error {
 
 // failed decides about a run whose file could not be put into the workspace.
 func (p *inputPutter) failed(ctx context.Context, field, path string, err error) error {
+	problem, err := p.problem(ctx, err)
+	if problem == "" {
+		return err
+	}
+	return inputFailure(field, path, problem)
+}
+
+// problem returns why a file cannot be put into the workspace for good. It returns the error if that proves nothing about the file, or if what is
+// missing may come back.
+func (p *inputPutter) problem(ctx context.Context, err error) (string, error) {
 	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
 	// A tool server that was restarted in the middle of a file has lost it, and gets it again from the beginning.
 	cut := isRemote && remote.Code == toolapi.ErrPartMissing
-	missing := cut || apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact) || errors.Is(err, errOtherContent)
 	switch {
 	case ctx.Err() != nil:
-		return err
-	case missing && p.env.MayComeBack():
-		return fmt.Errorf("read the run's files: %w: %w", runenv.ErrMissing, err)
+		return "", err
+	case (cut || isMissing(err)) && p.env.MayComeBack():
+		return "", fmt.Errorf("read the run's files: %w: %w", runenv.ErrMissing, err)
 	case isRemote:
-		return inputFailure(field, path, remote.Message)
-	case missing, errors.Is(err, errInputsTooLarge):
-		return inputFailure(field, path, err.Error())
+		return remote.Message, nil
+	case isAboutFile(err):
+		return err.Error(), nil
 	}
-	return err
+	return "", err
+}
+
+// isMissing reports whether a file is not there, or not with the content that is meant. A backup that is read back can mend that.
+func isMissing(err error) bool {
+	return apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact) || errors.Is(err, errOtherContent) || errors.Is(err, errDigest)
+}
+
+// isAboutFile reports whether an error is a problem of one file, which waiting alone does not solve.
+func isAboutFile(err error) bool {
+	return isMissing(err) || errors.Is(err, errInputsTooLarge) || errors.Is(err, errNoFile) || errors.Is(err, errSecret) || errors.Is(err, errName)
 }
 
 func inputFailure(field, path, reason string) error {
@@ -106,10 +126,47 @@ func inputFailure(field, path, reason string) error {
 	}
 }
 
-// errNoKey reports that a ConfigMap has lost the key that was there when the run was accepted.
-var errNoKey = errors.New("it has no such key any more")
+var (
+	// errNoKey reports that a ConfigMap has lost the key that was there when the run was accepted.
+	errNoKey = errors.New("it has no such key any more")
+	// errName reports a name that no object can have. The API server refuses it today, and did not always.
+	errName = errors.New("no object can have that name")
+	// errDigest reports that the content of a ConfigMap or an artifact was changed since a person or a program referred to it.
+	errDigest = errors.New("it has another content than the one that was meant")
+)
+
+// checkName returns errName for a name that the client does not even ask the API server for. The client's own error says nothing about a file.
+func checkName(kind, name string) error {
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("%s %q: %w", kind, name, errName)
+	}
+	return nil
+}
+
+// checkDigest returns errDigest if a reference has a digest, and its content another one. sum is that of the content in hexadecimal digits.
+func checkDigest(digest, sum string) error {
+	if got := "sha256:" + sum; digest != "" && digest != got {
+		return fmt.Errorf("%w: its digest is %s, and the reference says %s", errDigest, got, digest)
+	}
+	return nil
+}
+
+// meantContent returns the value of a key, if it is the one that the reference means.
+func meantContent(ctx context.Context, env *runenv.Env, ref *v1alpha1.ConfigMapKeyRef) ([]byte, error) {
+	content, err := configMapKey(ctx, env, ref.Name, ref.Key)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDigest(ref.Digest, toolapi.SHA256(content)); err != nil {
+		return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ref.Name, ref.Key, err)
+	}
+	return content, nil
+}
 
 func configMapKey(ctx context.Context, env *runenv.Env, name, key string) ([]byte, error) {
+	if err := checkName("ConfigMap", name); err != nil {
+		return nil, err
+	}
 	var cm corev1.ConfigMap
 	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: name}, &cm); err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)

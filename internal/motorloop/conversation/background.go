@@ -9,7 +9,6 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
-	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -41,11 +40,7 @@ func ProgramNote(c turn.Call, reason string) string {
 func commandOf(c turn.Call) string {
 	var args toolapi.BashArgs
 	_ = json.Unmarshal([]byte(c.Arguments), &args) // Unreadable arguments have no command.
-	shown, err := json.Marshal(text.CutBytes(strings.Join(strings.Fields(args.Command), " "), maxNoteCommand))
-	if err != nil {
-		return `""`
-	}
-	return string(shown)
+	return quoted(args.Command, maxNoteCommand)
 }
 
 // withNotes adds notes to the last message of a turn, so that the model reads them before it decides again.
