@@ -42,9 +42,11 @@ const (
 // config/rbac gives it.
 var (
 	adminConfig *rest.Config
-	scheme      = runtime.NewScheme()
-	admin       client.WithWatch
-	manager     client.WithWatch
+	// etcdURL is where etcd serves its metrics.
+	etcdURL string
+	scheme  = runtime.NewScheme()
+	admin   client.WithWatch
+	manager client.WithWatch
 )
 
 func TestMain(m *testing.M) {
@@ -77,6 +79,9 @@ func run(m *testing.M) int {
 		ControlPlaneStopTimeout:  2 * time.Minute,
 	}
 	cfg, err := env.Start()
+	if err == nil {
+		etcdURL = env.ControlPlane.Etcd.URL.String()
+	}
 	defer func() {
 		if err := env.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the control plane:", err)

@@ -83,7 +83,8 @@ func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Con
 		return o.unknown(err)
 	}
 	run.Namespace = namespace
-	switch answered, err := Create(ctx, c, run); {
+	answered, err := createWithFiles(ctx, c, run, s.Err)
+	switch {
 	case err != nil && !answered:
 		return o.unknown(err)
 	case err != nil:

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/motor/inputs"
 )
 
 // Act is a task to carry out.
@@ -53,6 +54,9 @@ type Acted struct {
 	Run string
 	// Oneshot is the result of a Oneshot, nil for an Agentic run, which goes on.
 	Oneshot *OneshotResult
+	// FilesUnowned is the ConfigMap with the large files of the run, if the account may not make the run its owner: delete it after the run. It is "" in
+	// every other case.
+	FilesUnowned string
 }
 
 // OneshotResult is what the program of a Oneshot came to.
@@ -76,7 +80,8 @@ type OneshotError struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Act creates a run. Of mode Agentic it returns at once. Of mode Oneshot it returns the result: if the context ends first the error names the run, which
+// Act creates a run. If its files have more than inputs.InlineBytes together, the largest are in a ConfigMap that is deleted with the run, where the account
+// may create, get and patch ConfigMaps. Of mode Agentic it returns at once. Of mode Oneshot it returns the result: if the context ends first the error names the run, which
 // goes on. The error is a *BusyError where the namespace has a MotorCortex, whose places are all taken. Two calls in the same instant can both find a
 // place: then the API server lets one wait for its turn, or ends it, as the MotorCortex says.
 func (c *Client) Act(ctx context.Context, a Act) (*Acted, error) {
@@ -89,19 +94,18 @@ func (c *Client) Act(ctx context.Context, a Act) (*Acted, error) {
 			return nil, err
 		}
 	}
-	created, err := c.runs().Create(ctx, run, metav1.CreateOptions{})
-	if err != nil {
-		if answer := apierrors.APIStatus(nil); !errors.As(err, &answer) {
-			return nil, fmt.Errorf("create a run in the namespace %s: %w. It may have been created: list the runs before you try again", c.namespace, err)
-		}
+	created, answered, err := inputs.Create(ctx, configMaps{c}, run, c.create)
+	switch {
+	case err != nil && !answered:
+		return nil, fmt.Errorf("create a run in the namespace %s: %w. It may have been created: list the runs before you try again", c.namespace, err)
+	case err != nil:
 		return nil, c.refused("create a run in the namespace "+c.namespace, err, roleEditor)
+	case created.Run.Spec.Mode != v1alpha1.ModeOneshot:
+		return &Acted{Run: created.Run.Name, FilesUnowned: unowned(&created)}, nil
 	}
-	if created.Spec.Mode != v1alpha1.ModeOneshot {
-		return &Acted{Run: created.Name}, nil
-	}
-	ended, err := c.Wait(ctx, created.Name, false)
+	ended, err := c.Wait(ctx, created.Run.Name, false)
 	if err != nil {
-		return nil, fmt.Errorf("wait for the result of the run %s: %w. It goes on: ask for its status later", created.Name, err)
+		return nil, fmt.Errorf("wait for the result of the run %s: %w. It goes on: ask for its status later", created.Run.Name, err)
 	}
 	result, err := oneshotResult(ended)
 	if err != nil {

@@ -5,6 +5,7 @@ package motor
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/motor/inputs"
 )
 
 func TestRunOfAnAct(t *testing.T) {
@@ -123,5 +125,36 @@ func TestAProgramReturnsItsResult(t *testing.T) {
 				t.Errorf("%s of %s, want %s", got, acted.Run, tt.want)
 			}
 		})
+	}
+}
+
+// Large files are beside the run, so that a write of its status does not store them again.
+func TestAnActKeepsLargeFilesBesideTheRun(t *testing.T) {
+	t.Parallel()
+	for name, permitted := range map[string]bool{"it may make ConfigMaps": true, "it may not": false} {
+		r := newRig(t)
+		r.motor.PrependReactor("create", "motorruns", func(action k8stesting.Action) (bool, runtime.Object, error) {
+			run := action.(k8stesting.CreateAction).GetObject().(*v1alpha1.MotorRun)
+			run.Name, run.UID = "run-x", "uid"
+			return false, nil, nil
+		})
+		if !permitted {
+			r.core.PrependReactor("create", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
+		}
+		acted, err := r.Act(t.Context(), Act{Task: "x", Files: []v1alpha1.InputFile{{Path: "a", Content: new(strings.Repeat("x", inputs.InlineBytes+1))}}})
+		if err != nil || acted.Run != "run-x" || acted.FilesUnowned != "" {
+			t.Errorf("%s: %+v, %v", name, acted, err)
+			continue
+		}
+		maps, err := r.core.CoreV1().ConfigMaps("ns").List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelComponent + "=" + v1alpha1.ComponentInputs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inline := r.run("run-x").Spec.Files[0].Content != nil; inline == permitted || (len(maps.Items) == 1) != permitted {
+			t.Errorf("%s: in the run: %t, %d ConfigMaps", name, inline, len(maps.Items))
+		}
+		if permitted && (len(maps.Items[0].OwnerReferences) != 1 || maps.Items[0].OwnerReferences[0].UID != "uid") {
+			t.Errorf("%s: owners %+v", name, maps.Items[0].OwnerReferences)
+		}
 	}
 }
