@@ -24,10 +24,12 @@ func (c Command) answer() *cobra.Command {
 		Example: `  kubectl motor answer portfolio "skip it"
   kubectl motor answer portfolio --option 2
   kubectl motor answer portfolio "prices of today" --file portfolio.csv --file ~/strategy.md=notes/strategy.md
+  kubectl motor answer portfolio --config-map prices/today.csv --artifact portfolio-june/artifacts/report.md=june.md
   kubectl motor answer portfolio               # shows the question, and reads the answer`,
 	}, v1alpha1.InputQuestion)
 	option := cmd.Flags().Int("option", 0, "number of one of the options of the question, instead of TEXT")
 	paths := cmd.Flags().StringArray("file", nil, "a file to go with the answer: PATH, or PATH=NAME. It is answers/NAME in the workspace of the run. At most 8, of 128 KiB each.")
+	refs := bindReferences(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		text := verb.Arg(args, 1)
 		if err := words("TEXT", text); err != nil {
@@ -43,6 +45,14 @@ func (c Command) answer() *cobra.Command {
 		s, err := c.find(cmd.Context(), args[0], ch)
 		if err != nil {
 			return err
+		}
+		referred, err := refs.read(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		files = append(files, referred...)
+		if err := asks.CheckFiles(files); err != nil {
+			return verb.Misused(err)
 		}
 		return c.answerWith(cmd.Context(), s, text, *option, files)
 	}

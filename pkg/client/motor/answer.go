@@ -17,12 +17,16 @@ import (
 )
 
 // Respond answers a question of a run. id names the ask: a run may ask something else by now. files come into the folder answers of its workspace;
-// asks.File makes them of content.
+// asks.File makes them of content. A reference to a ConfigMap or an artifact that has no digest gets that of the present content: the run is given no other.
 func (c *Client) Respond(ctx context.Context, run, id, answer string, files ...v1alpha1.ResponseFile) (*Changed, error) {
 	if err := asks.CheckFiles(files); err != nil {
 		return nil, err
 	}
-	return c.answer(ctx, run, id, v1alpha1.Response{Answer: answer, Files: files}, v1alpha1.InputQuestion)
+	meant, err := c.meant(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	return c.answer(ctx, run, id, v1alpha1.Response{Answer: answer, Files: meant}, v1alpha1.InputQuestion)
 }
 
 // Settle decides about a call of unknown outcome: Retry, Done or Skip. The model is told the reason of Done and Skip.

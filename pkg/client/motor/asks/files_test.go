@@ -31,7 +31,9 @@ func TestAFileIsTextWhereItIsText(t *testing.T) {
 		"hidden":           {"a/.git", "x", false, "cannot be its name"},
 		"an escape":        {"a\x1b[8m", "x", false, `"a\x1b[8m" cannot be its name`},
 		"no UTF-8 name":    {"a\xff", "x", false, "cannot be its name"},
-		"a long name":      {strings.Repeat("x", 256), "x", false, "more than 255 characters"},
+		"a long name":      {strings.Repeat("x", 256), "x", false, "more than 255 bytes"},
+		"many bytes":       {strings.Repeat("日", 85) + "x", "x", false, "more than 255 bytes"},
+		"just as many":     {strings.Repeat("日", 85), "x", false, ""},
 	} {
 		f, err := asks.File(tt.path, []byte(tt.content))
 		if tt.err != "" || err != nil {
@@ -59,12 +61,14 @@ func TestFilesGoTogether(t *testing.T) {
 		files []v1alpha1.ResponseFile
 		err   string
 	}{
-		"none":     {nil, ""},
-		"eight":    {many[:8], ""},
-		"nine":     {many, "at most 8 files"},
-		"as much":  {[]v1alpha1.ResponseFile{file("a", 98304), file("b", 98304)}, ""},
-		"too much": {[]v1alpha1.ResponseFile{file("a", 98304), file("b", 98305)}, "more than 256 KiB together"},
-		"twice":    {[]v1alpha1.ResponseFile{file("a", 1), file("a", 1)}, `two files have the name "a"`},
+		"none":      {nil, ""},
+		"eight":     {many[:8], ""},
+		"nine":      {many, "at most 8 files"},
+		"as much":   {[]v1alpha1.ResponseFile{file("a", 98304), file("b", 98304)}, ""},
+		"too much":  {[]v1alpha1.ResponseFile{file("a", 98304), file("b", 98305)}, "more than 256 KiB together"},
+		"twice":     {[]v1alpha1.ResponseFile{file("a", 1), file("a", 1)}, `two files have the name "a"`},
+		"a folder":  {[]v1alpha1.ResponseFile{file("d/e/f", 1), file("d", 1)}, `the file "d" would be a folder of the file "d/e/f"`},
+		"no folder": {[]v1alpha1.ResponseFile{file("de/f", 1), file("d", 1)}, ""},
 	} {
 		if err := asks.CheckFiles(tt.files); (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v", name, err)
