@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -115,7 +115,7 @@ type refusing struct{ client.Reader }
 
 // Get implements client.Reader.
 func (r refusing) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if problems := path.IsValidPathSegmentName(key.Name); len(problems) > 0 {
+	if problems := content.IsPathSegmentName(key.Name); len(problems) > 0 {
 		return fmt.Errorf("invalid resource name %q: %v", key.Name, problems)
 	}
 	return r.Reader.Get(ctx, key, o, opts...)

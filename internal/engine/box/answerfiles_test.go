@@ -226,7 +226,7 @@ func TestANewWorkspaceMayLackAFileOfAnAnswer(t *testing.T) {
 		v1alpha1.ResponseFile{Path: "long", Content: new("x")}, v1alpha1.ResponseFile{Path: "fine", Content: new("y")},
 	)
 	now := enginetest.Noon
-	f.Env.Clock.Now = func() time.Time { return now }
+	f.Env.Now = func() time.Time { return now }
 	var given *atomic.Int32
 	f.Client, given = toolsRefusing(t, "long")
 	sum := toolapi.SHA256([]byte("x"))
