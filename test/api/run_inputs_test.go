@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -49,6 +50,43 @@ func TestLargeFilesAreBesideTheRun(t *testing.T) {
 	r.key, r.now = client.ObjectKeyFromObject(&run), run.CreationTimestamp.Add(time.Second)
 	r.step()
 	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "Stalled ")
+}
+
+// Files stay in the run where the account has not all of the rights that a ConfigMap needs, and where the API server does not fill in who creates a run:
+// it refuses one that refers then. No ConfigMap is left.
+func TestLargeFilesAreInTheRunWhereTheyMustBe(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	for name, tt := range map[string]struct {
+		maps   string
+		labels []string
+		beside bool
+	}{
+		"all rights":          {"create,get,patch,delete configmaps", nil, true},
+		"none":                {"list configmaps", nil, false},
+		"may not get":         {"create,patch,delete configmaps", nil, false},
+		"an older Kubernetes": {"create,get,patch,delete configmaps", []string{withoutStamping, "true"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(ctx, t, tt.labels...)
+			user := "maker@" + ns
+			person(ctx, t, ns, user, rights{"create,get motorruns", tt.maps})
+			cfg := rest.CopyConfig(adminConfig)
+			cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+			c, err := motor.New(cfg, ns)
+			must(t, err)
+			acted, err := c.Act(ctx, motor.Act{Task: "x", Files: []v1alpha1.InputFile{largeFile(20 << 10)}})
+			must(t, err)
+			var run v1alpha1.MotorRun
+			must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: acted.Run}, &run))
+			var left corev1.ConfigMapList
+			must(t, admin.List(ctx, &left, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentInputs}))
+			if beside := run.Spec.Files[0].Content == nil; beside != tt.beside || (len(left.Items) == 1) != tt.beside || acted.FilesUnowned != "" {
+				t.Errorf("beside the run: %t, with %d ConfigMaps, %q without an owner", beside, len(left.Items), acted.FilesUnowned)
+			}
+		})
+	}
 }
 
 // BenchmarkStatusWrite measures a write of the status of a run that has a file of 500 KiB, in itself or beside it. etcd-B/op is what etcd stores for it,
