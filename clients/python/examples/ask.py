@@ -18,13 +18,13 @@ def main(namespace: str, task: str) -> int:
         for ask in client.asks(run):
             if ask.kind == "Question":
                 # ascii() keeps a text of a model from moving the cursor.
-                client.answer(name, ask.id, input(ascii(ask.question) + "\n"))
+                client.answer(ask, input(ascii(ask.question) + "\n"))
             elif ask.kind == "Approval":
                 print("It wants to do this:", ascii(client.arguments(ask)))
                 if input("yes or no?\n") == "yes":
-                    client.approve(name, ask.id, ask.digest)
+                    client.approve(ask, ask.digest)
                 else:
-                    client.deny(name, ask.id, ask.digest, reason="A person said no.")
+                    client.deny(ask, ask.digest, reason="A person said no.")
             else:
                 print("It waits for something else:", ask.kind)
                 return 2

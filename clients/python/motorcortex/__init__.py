@@ -5,10 +5,13 @@ Everything is done with the rights of the account of the configuration. Texts of
 shows them to a model says so, and one that shows them at a terminal escapes them.
 """
 
-from .client import Ask, Client, Event
+from .asks import Ask, AskRef
+from .client import Client
 from .digest import args_digest
-from .errors import AlreadyAnswered, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout
+from .errors import AlreadyAnswered, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout, Unreadable
+from .watch import Event
 
 __all__ = [
-    "AlreadyAnswered", "Ask", "Client", "Event", "Gone", "MotorCortexError", "NotAsked", "NotFound", "Refused", "Timeout", "args_digest",
+    "AlreadyAnswered", "Ask", "AskRef", "Client", "Event", "Gone", "MotorCortexError", "NotAsked", "NotFound", "Refused", "Timeout", "Unreadable",
+    "args_digest",
 ]

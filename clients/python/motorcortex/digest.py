@@ -4,7 +4,6 @@
 import hashlib
 import json
 import re
-from typing import Any
 
 # Deeper arguments are digested as a text, as the operator does.
 MAX_DEPTH = 1000
@@ -13,9 +12,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile('["\\\\\x00-\x1f\u2028\u2029]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-
-class _Number(str):
-    """A number as it is written: a float would make different large numbers equal."""
+_SPACE = re.compile(r"[ \t\n\r]*")
+_WORD = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_STRING = json.JSONDecoder()
 
 
 class _NoObject(ValueError):
@@ -23,55 +22,119 @@ class _NoObject(ValueError):
 
 
 def args_digest(tool: str, arguments: str) -> str:
-    """Returns "sha256:…" of the tool's name, a line break, and the arguments in canonical JSON.
-
-    Raises RecursionError for arguments that are nested too deeply for this interpreter.
-    """
+    """Returns "sha256:…" of the tool's name, a line break, and the arguments in canonical JSON."""
     return "sha256:" + hashlib.sha256((tool + "\n" + _canonical(arguments)).encode()).hexdigest()
 
 
 def _canonical(arguments: str) -> str:
     try:
-        value = json.loads(arguments, object_pairs_hook=_object, parse_int=_Number, parse_float=_Number, parse_constant=_constant)
-        if not isinstance(value, dict) or _depth(value) > MAX_DEPTH:
-            raise _NoObject
+        return _Reader(arguments).object()
     except ValueError:
         return _text(arguments)
-    return _written(value)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = {_whole(key): value for key, value in pairs}
-    if len(result) != len(pairs):
-        raise _NoObject
-    return result
+class _Open:
+    """An object or a list whose end is not read yet. What it has is canonical already."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.key = ""
+        self.members: dict[str, str] = {}
+        self.items: list[str] = []
+
+    @property
+    def end(self) -> str:
+        return "}" if self.kind == "{" else "]"
+
+    def add(self, value: str) -> None:
+        if self.kind == "{":
+            self.members[self.key] = value
+        else:
+            self.items.append(value)
+
+    def written(self) -> str:
+        if self.kind == "{":
+            return "{" + ",".join(_text(key) + ":" + self.members[key] for key in sorted(self.members)) + "}"
+        return "[" + ",".join(self.items) + "]"
 
 
-def _constant(name: str) -> Any:
-    raise _NoObject(name)  # NaN and Infinity are not JSON.
+class _Reader:
+    """Reads JSON and returns it with sorted keys, no space between, and numbers as they are written: a float would make different large numbers equal.
 
+    It does not recurse: the stack of the interpreter ends before the bound of the operator.
+    """
 
-def _depth(value: Any) -> int:
-    """The most containers within each other. It does not recurse: the parser has the bound of the interpreter, and this must not have a lower one."""
-    deepest, todo = 0, [(value, 1)]
-    while todo:
-        item, depth = todo.pop()
-        if isinstance(item, (dict, list)):
-            deepest = max(deepest, depth)
-            todo.extend((child, depth + 1) for child in (item.values() if isinstance(item, dict) else item))
-    return deepest
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
 
+    def object(self) -> str:
+        """Returns one object, with nothing after it."""
+        open: list[_Open] = []
+        if self._peek() != "{":
+            raise _NoObject
+        while True:
+            done = self._value(open)
+            while done is not None:
+                if not open:
+                    if self._peek():
+                        raise _NoObject
+                    return done
+                open[-1].add(done)
+                done = self._next(open)
 
-def _written(value: Any) -> str:
-    if isinstance(value, _Number):
-        return str(value)
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(_text(key) + ":" + _written(value[key]) for key in sorted(value)) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(_written(item) for item in value) + "]"
-    return {None: "null", True: "true", False: "false"}[value]
+    def _value(self, open: list[_Open]) -> str | None:
+        """Reads a value, None if it is one that has others, whose first one comes next."""
+        c = self._peek()
+        if c == "{" or c == "[":
+            if len(open) >= MAX_DEPTH:
+                raise _NoObject
+            self._at += 1
+            begun = _Open(c)
+            if self._peek() == begun.end:
+                self._at += 1
+                return begun.written()
+            open.append(begun)
+            self._key(begun)
+            return None
+        if c == '"':
+            return _text(self._string())
+        word = _WORD.match(self._text, self._at)
+        if not word:
+            raise _NoObject
+        self._at = word.end()
+        return word.group()
+
+    def _next(self, open: list[_Open]) -> str | None:
+        """Reads what follows a value: None before a further one, and else the whole that has ended."""
+        c = self._peek()
+        self._at += 1
+        if c == ",":
+            self._key(open[-1])
+            return None
+        if c != open[-1].end:
+            raise _NoObject
+        return open.pop().written()
+
+    def _key(self, of: _Open) -> None:
+        if of.kind == "[":
+            return
+        if self._peek() != '"':
+            raise _NoObject
+        of.key = self._string()
+        if of.key in of.members or self._peek() != ":":
+            raise _NoObject
+        self._at += 1
+
+    def _string(self) -> str:
+        text, self._at = _STRING.raw_decode(self._text, self._at)
+        return _whole(text)
+
+    def _peek(self) -> str:
+        """Returns the next character that is no space, "" at the end."""
+        space = _SPACE.match(self._text, self._at)
+        if space:
+            self._at = space.end()
+        return self._text[self._at : self._at + 1]
 
 
 def _whole(text: str) -> str:

@@ -11,7 +11,7 @@ class NotFound(MotorCortexError):
 
 
 class Gone(MotorCortexError):
-    """The run was deleted while it was followed. Another one may have its name."""
+    """The run that was followed, or that asked, was deleted. Another one may have its name."""
 
 
 class Refused(MotorCortexError):
@@ -23,8 +23,16 @@ class NotAsked(MotorCortexError):
 
 
 class AlreadyAnswered(NotAsked):
-    """Another answer came first."""
+    """Another answer came first. same is true if that one says the same: an earlier try of the program can have sent it."""
+
+    def __init__(self, message: str, same: bool = False) -> None:
+        super().__init__(message)
+        self.same = same
 
 
 class Timeout(MotorCortexError):
     """The time is over. The run goes on."""
+
+
+class Unreadable(MotorCortexError):
+    """An answer is none of an API server: it is broken, or a proxy gave it."""

@@ -32,6 +32,9 @@ func TestDigestsForClients(t *testing.T) {
 		`{"a":"\b\f\n\r\t\u0000\u001f\/\"\\"}`, `{"a":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{"é":1,"z":2,"😀":3,"\uffff":4}`, `{} {}`, `[]`, `"x"`, `null`, `{"a":`, ``,
 		" { \"a\" :\n1 }\t", "\ufeff{}", `{"a":NaN}`, `{"a":01}`, `{"a":+1}`, `{"a":1.}`, "{\"a\":\"\n\"}", `{'a':1}`, `{"a":1,}`,
 		`{"a":` + strings.Repeat("[", 90) + strings.Repeat("]", 90) + `}`, "\u0000", "a\u2028b\\\"",
+		// Interpreters have a lower bound of their own. 1,000 containers within each other are read, and one more makes it a text.
+		`{ "a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, `{ "a":` + strings.Repeat(`[{"b":`, 499) + "[1]" + strings.Repeat("}]", 499) + `}`,
+		`{ "a":` + strings.Repeat(`[{"b":`, 499) + "[[1]]" + strings.Repeat("}]", 499) + `}`,
 	} {
 		vectors = append(vectors, vector{"bash", arguments, calls.ArgsDigest("bash", arguments)})
 	}
