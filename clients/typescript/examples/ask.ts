@@ -32,13 +32,13 @@ async function main(namespace: string, task: string): Promise<number> {
     const run = await client.wait(name, { untilAsked: true, timeout: 600_000 });
     for (const ask of client.asks(run)) {
       if (ask.kind === "Question") {
-        await client.answer(name, ask.id, await input(shown(ask.question)));
+        await client.answer(ask, await input(shown(ask.question)));
       } else if (ask.kind === "Approval") {
         console.log("It wants to do this:", shown(await client.arguments(ask)));
         if ((await input("yes or no?")) === "yes") {
-          await client.approve(name, ask.id, ask.digest);
+          await client.approve(ask, ask.digest);
         } else {
-          await client.deny(name, ask.id, ask.digest, { reason: "A person said no." });
+          await client.deny(ask, ask.digest, { reason: "A person said no." });
         }
       } else {
         console.log("It waits for something else:", ask.kind);

@@ -2,12 +2,18 @@
 
 import type { MotorRun, MotorRunSpecResponses, PendingInput } from "./types.js";
 
-/** Something that a run waits for. */
-export interface Ask {
-  /** The name of the run. */
+/** Names an ask of exactly one run. A program that keeps it as text makes it again of the three texts. */
+export interface AskRef {
+  /** The name of the run. After its deletion another run can have it, which can ask under the same id, as in retry-1. */
   readonly run: string;
-  readonly namespace: string;
+  /** metadata.uid of the run that was shown. */
+  readonly uid: string;
   readonly id: string;
+}
+
+/** Something that a run waits for. */
+export interface Ask extends AskRef {
+  readonly namespace: string;
   readonly kind: PendingInput["kind"];
   /** The question. A model wrote it. */
   readonly question: string;
@@ -25,8 +31,9 @@ export function asksOf(namespace: string, run: MotorRun): Ask[] {
     .filter((input) => !input.answered && !responseTo(run, input.id))
     .map((input) => ({
       run: run.metadata.name,
-      namespace,
+      uid: run.metadata.uid,
       id: input.id,
+      namespace,
       kind: input.kind,
       question: input.question ?? "",
       options: input.options ?? [],

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { KubeConfig } from "@kubernetes/client-node";
 
-import { type Ask, asksOf } from "./asks.js";
+import { type Ask, type AskRef, asksOf } from "./asks.js";
 import { argumentsOf, decide, type Decision } from "./decide.js";
-import { MotorCortexError, Refused } from "./errors.js";
+import { MotorCortexError, Refused, Unreadable } from "./errors.js";
 import { refused } from "./refused.js";
 import { type Change, Failure, Kubernetes, type Transport } from "./transport.js";
 import type { MotorRun, MotorRunSpec } from "./types.js";
@@ -59,7 +59,8 @@ export interface ScopeOptions extends DecisionOptions {
 
 /** What another configuration, or a test, gives a client. */
 export interface ClientOptions {
-  readonly config?: KubeConfig;
+  /** A function is called again when the API server does not know the account any more: a token is replaced before its end. */
+  readonly config?: KubeConfig | (() => KubeConfig);
   readonly transport?: Transport;
   readonly clock?: Clock;
 }
@@ -87,7 +88,7 @@ export class Client {
     }
     this.namespace = namespace;
     this.#clock = options.clock ?? clockOfTheMachine;
-    this.#transport = options.transport ?? new Kubernetes(options.config ?? defaultConfig(), namespace);
+    this.#transport = options.transport ?? new Kubernetes(options.config ?? defaultConfig, namespace);
   }
 
   /**
@@ -100,10 +101,10 @@ export class Client {
     }
     const spec: Partial<MotorRunSpec> = { ...options.spec, task };
     if (options.tools) {
-      spec.tools = options.tools;
+      spec.tools = listOf("tools", options.tools);
     }
     if (options.domains) {
-      spec.domains = options.domains;
+      spec.domains = listOf("domains", options.domains);
     }
     if (options.skill) {
       spec.skillRef = { name: options.skill };
@@ -134,7 +135,7 @@ export class Client {
     const { language = "javascript", domains, signal, timeout = actTime } = options;
     const spec: Partial<MotorRunSpec> = { mode: "Oneshot", code: { language, source, purpose: task } };
     if (domains) {
-      spec.domains = domains;
+      spec.domains = listOf("domains", domains);
     }
     const run = await this.#create(spec, undefined, signal);
     const { status } = await this.wait(run.metadata.name, { signal, timeout });
@@ -142,7 +143,12 @@ export class Client {
     if (!value) {
       return { ok: false, error: { code: status?.reason ?? "", message: status?.message ?? "" } };
     }
-    return JSON.parse(value) as Acted;
+    try {
+      return JSON.parse(value) as Acted;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Unreadable(`the result of the run ${run.metadata.name} cannot be read: ${why}. Look at status.result.value of the run`, { cause: error });
+    }
   }
 
   /** Reads a run. */
@@ -178,7 +184,7 @@ export class Client {
 
   /**
    * Yields what happens to a run, from how it stands now until it has ended. Events that follow each other quickly can come as one. A watch that the API
-   * server ends, or whose connection is lost, is begun again. After a minute without an API server the error is thrown.
+   * server ends, or whose connection is lost, is begun again. After a minute in which the run could not be read the error is thrown.
    */
   watch(name: string, limits: Limits = {}): AsyncGenerator<Event, void, void> {
     const error = (failure: Failure): MotorCortexError => refused(`watch the run ${name}`, failure, "motorcortex-viewer", this.namespace);
@@ -218,44 +224,44 @@ export class Client {
     return argumentsOf(this.#transport, ask, options.signal);
   }
 
-  /** Answers a question. id names the ask: the run may ask something else by now. */
-  answer(name: string, id: string, answer: string, options: Pick<Limits, "signal"> = {}): Promise<MotorRun> {
-    return this.#decide({ name, id, kinds: ["Question"], response: { answer }, ...options });
+  /** Answers a question. about is the ask that was shown: an answer reaches no other run of its name, and nothing that the run asks by now. */
+  answer(about: AskRef, answer: string, options: Pick<Limits, "signal"> = {}): Promise<MotorRun> {
+    return this.#decide({ about, kinds: ["Question"], response: { answer }, ...options });
   }
 
   /**
    * Approves the tool call with that digest, as the person saw it. With wholeRun it approves every further call of the same tool by the same rule, too. A
    * call that cannot be shown whole is refused.
    */
-  approve(name: string, id: string, digest: string, { wholeRun = false, reason = "", signal }: ScopeOptions = {}): Promise<MotorRun> {
+  approve(about: AskRef, digest: string, { wholeRun = false, reason = "", signal }: ScopeOptions = {}): Promise<MotorRun> {
     const decision = wholeRun ? "ApproveRun" : "ApproveOnce";
-    return this.#decide({ name, id, kinds: ["Approval"], digest, whole: true, response: { decision, reason }, signal });
+    return this.#decide({ about, kinds: ["Approval"], digest, whole: true, response: { decision, reason }, signal });
   }
 
   /** Denies a tool call, by its digest, or a domain, which has none. The run goes on, and its model is told the reason. */
-  deny(name: string, id: string, digest = "", { reason = "", signal }: DecisionOptions = {}): Promise<MotorRun> {
-    return this.#decide({ name, id, kinds: ["Approval", "DomainRequest"], digest, response: { decision: "Deny", reason }, signal });
+  deny(about: AskRef, digest = "", { reason = "", signal }: DecisionOptions = {}): Promise<MotorRun> {
+    return this.#decide({ about, kinds: ["Approval", "DomainRequest"], digest, response: { decision: "Deny", reason }, signal });
   }
 
   /** Lets a run reach the domain that it asks for: once, or until it ends. */
-  allowDomain(name: string, id: string, { wholeRun = false, reason = "", signal }: ScopeOptions = {}): Promise<MotorRun> {
-    return this.#decide({ name, id, kinds: ["DomainRequest"], response: { decision: wholeRun ? "AllowRun" : "AllowOnce", reason }, signal });
+  allowDomain(about: AskRef, { wholeRun = false, reason = "", signal }: ScopeOptions = {}): Promise<MotorRun> {
+    return this.#decide({ about, kinds: ["DomainRequest"], response: { decision: wholeRun ? "AllowRun" : "AllowOnce", reason }, signal });
   }
 
   /** Decides about a call of unknown outcome. */
-  settle(name: string, id: string, decision: "Retry" | "Done" | "Skip", { reason = "", signal }: DecisionOptions = {}): Promise<MotorRun> {
-    return this.#decide({ name, id, kinds: ["OutcomeUnknown"], response: { decision, reason }, signal });
+  settle(about: AskRef, decision: "Retry" | "Done" | "Skip", { reason = "", signal }: DecisionOptions = {}): Promise<MotorRun> {
+    return this.#decide({ about, kinds: ["OutcomeUnknown"], response: { decision, reason }, signal });
   }
 
   /** Starts another attempt of a run whose last one failed. domains are hosts that it may reach from then on; they need the verb approve. */
-  retry(name: string, id: string, guidance = "", options: Pick<RunOptions, "domains" | "signal"> = {}): Promise<MotorRun> {
-    const response = { decision: "Retry", guidance, addDomains: options.domains ?? [] } as const;
-    return this.#decide({ name, id, kinds: ["Retry"], response, signal: options.signal });
+  retry(about: AskRef, guidance = "", options: Pick<RunOptions, "domains" | "signal"> = {}): Promise<MotorRun> {
+    const response = { decision: "Retry", guidance, addDomains: listOf("domains", options.domains ?? []) } as const;
+    return this.#decide({ about, kinds: ["Retry"], response, signal: options.signal });
   }
 
   /** Ends a run after an attempt that failed. */
-  stop(name: string, id: string, { reason = "", signal }: DecisionOptions = {}): Promise<MotorRun> {
-    return this.#decide({ name, id, kinds: ["Retry"], response: { decision: "Stop", reason }, signal });
+  stop(about: AskRef, { reason = "", signal }: DecisionOptions = {}): Promise<MotorRun> {
+    return this.#decide({ about, kinds: ["Retry"], response: { decision: "Stop", reason }, signal });
   }
 
   #decide(decision: Decision): Promise<MotorRun> {
@@ -283,6 +289,14 @@ export class Client {
       throw error instanceof Failure ? refused(what, error, role, this.namespace) : error;
     }
   }
+}
+
+/** JavaScript has no types: a text would be sent as it is, or as its characters. */
+function listOf<T extends readonly string[]>(what: string, texts: T): T {
+  if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string")) {
+    throw new TypeError(`${what} is ${JSON.stringify(texts)}: give a list of texts, as in ["example.org"]`);
+  }
+  return texts;
 }
 
 function defaultConfig(): KubeConfig {

@@ -11,7 +11,7 @@ export class MotorCortexError extends Error {
 /** There is no such run. */
 export class NotFound extends MotorCortexError {}
 
-/** The run was deleted while it was followed. Another one may have its name. */
+/** The run that was followed, or that asked, was deleted. Another one may have its name. */
 export class Gone extends MotorCortexError {}
 
 /** The cluster, or a check before the request, refused it. Nothing was decided. */
@@ -20,8 +20,18 @@ export class Refused extends MotorCortexError {}
 /** The run does not ask that now. */
 export class NotAsked extends MotorCortexError {}
 
-/** Another answer came first. */
-export class AlreadyAnswered extends NotAsked {}
+/** Another answer came first. same is true if that one says the same: an earlier try of the program can have sent it. */
+export class AlreadyAnswered extends NotAsked {
+  readonly same: boolean;
+
+  constructor(message: string, same = false) {
+    super(message);
+    this.same = same;
+  }
+}
+
+/** An answer is none of an API server: it is broken, or a proxy gave it. */
+export class Unreadable extends MotorCortexError {}
 
 /** The time is over. The run goes on. */
 export class Timeout extends MotorCortexError {}

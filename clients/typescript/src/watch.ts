@@ -51,11 +51,11 @@ export async function* follow(
     }
     try {
       const run = (await transport.get("motorruns", name, limits.signal)) as MotorRun;
+      failing = Infinity;
       yield* seen.tell(run);
       if (!seen.ended) {
         yield* stream(transport, name, run.metadata.resourceVersion, left, seen, limits.signal);
       }
-      failing = Infinity;
     } catch (error) {
       if (!(error instanceof Failure)) {
         throw error;

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { AlreadyAnswered, argsDigest, Client, Gone, MotorCortexError, type MotorRun, NotAsked, NotFound, Refused, Timeout } from "../src/index.js";
+import {
+  AlreadyAnswered, argsDigest, type AskRef, Client, Gone, MotorCortexError, type MotorRun, NotAsked, NotFound, Refused, Timeout, Unreadable,
+} from "../src/index.js";
 import { type Change, Failure, type Told, type Transport } from "../src/transport.js";
 
 /** A result of a request: an error is thrown, and a function is called. */
@@ -95,17 +97,18 @@ function aRun(inputs: object[] = [], status: object = {}, uid = "u", responses: 
   } as unknown as MotorRun;
 }
 
+const about = (id: string, uid = "u"): AskRef => ({ run: "a", uid, id });
 const question = { id: "q", kind: "Question", question: "Which?" };
 const args = '{"command":"ls"}';
 const digest = argsDigest("bash", args);
 const approval = { id: "p", kind: "Approval", stepName: "s", action: { tool: "bash", arguments: args, argsDigest: digest } };
-const answered = aRun([question], {}, "u", [{ id: "q", respondedBy: "dana" }]);
+const answered = aRun([question], {}, "u", [{ id: "q", answer: "red", respondedBy: "dana" }]);
 const done = aRun([], { completionTime: "t", reason: "Completed" });
 const conflict = new Failure(422, "the server rejected our request");
 
 test("an answer names the run and the ask", async () => {
   const r = rig(aRun([{ id: "other", kind: "Retry" }, question]));
-  await r.client.answer("a", "q", "blue");
+  await r.client.answer(about("q"), "blue");
   assert.deepEqual(r.sent, [
     [
       { op: "test", path: "/metadata/uid", value: "u" },
@@ -115,14 +118,24 @@ test("an answer names the run and the ask", async () => {
   ]);
 });
 
+test("another run of that name, which asks under the same id, gets no answer", async () => {
+  const retry = { id: "retry-1", kind: "Retry" };
+  const r = rig(aRun([retry], {}, "v"));
+  const shown = r.client.asks(aRun([retry]))[0]!;
+  await assert.rejects(r.client.retry(shown), { name: "Gone", message: /another one of its name/ });
+  await assert.rejects(r.client.stop({ ...shown, uid: "" }), { name: "TypeError", message: /that was shown/ });
+  await assert.rejects(r.client.stop("a" as unknown as AskRef), TypeError);
+  assert.equal(r.sent.length, 0);
+});
+
 test("an approval names the call", async () => {
   const r = rig(aRun([approval]));
-  await r.client.approve("a", "p", digest, { wholeRun: true });
+  await r.client.approve(about("p"), digest, { wholeRun: true });
   assert.deepEqual(r.sent[0]?.[2]?.value, { id: "p", decision: "ApproveRun", digest });
-  await r.client.deny("a", "p", digest, { reason: "no" });
+  await r.client.deny(about("p"), digest, { reason: "no" });
   assert.deepEqual(r.sent[1]?.[2]?.value, { id: "p", decision: "Deny", reason: "no", digest });
-  await assert.rejects(r.client.approve("a", "p", "sha256:other"), { name: "Refused", message: /nothing was decided/ });
-  await assert.rejects(r.client.deny("a", "p"), { name: "Refused", message: /nothing was decided/ });
+  await assert.rejects(r.client.approve(about("p"), "sha256:other"), { name: "Refused", message: /nothing was decided/ });
+  await assert.rejects(r.client.deny(about("p")), { name: "Refused", message: /nothing was decided/ });
   assert.equal(r.sent.length, 2);
 });
 
@@ -135,33 +148,33 @@ test("a call that is not shown whole is not approved", async () => {
   });
   for (const other of [step("rm"), step("ls", "d")]) {
     r.steps = [other];
-    await assert.rejects(r.client.approve("a", "p", digest), /does not have the call/);
+    await assert.rejects(r.client.approve(about("p"), digest), /does not have the call/);
   }
   assert.equal(r.sent.length, 0);
   r.steps = [step("ls")];
-  await r.client.approve("a", "p", digest);
+  await r.client.approve(about("p"), digest);
   assert.equal(await r.client.arguments(r.client.asks(aRun([cut]))[0]!), args);
   const long = JSON.stringify({ command: "x".repeat(64 << 10) });
   const ofLong = argsDigest("bash", long);
   r.gets = [aRun([{ ...approval, action: { tool: "bash", arguments: long, argsDigest: ofLong } }])];
-  await assert.rejects(r.client.approve("a", "p", ofLong), /nothing was approved/);
-  await r.client.deny("a", "p", ofLong);
+  await assert.rejects(r.client.approve(about("p"), ofLong), /nothing was approved/);
+  await r.client.deny(about("p"), ofLong);
 });
 
 test("each kind of ask has its decisions", async () => {
   const decisions: [string, (c: Client) => Promise<unknown>, object][] = [
-    ["DomainRequest", (c) => c.allowDomain("a", "i"), { decision: "AllowOnce" }],
-    ["DomainRequest", (c) => c.allowDomain("a", "i", { wholeRun: true }), { decision: "AllowRun" }],
-    ["DomainRequest", (c) => c.deny("a", "i", "", { reason: "no" }), { decision: "Deny", reason: "no" }],
-    ["OutcomeUnknown", (c) => c.settle("a", "i", "Skip"), { decision: "Skip" }],
-    ["Retry", (c) => c.retry("a", "i", "other", { domains: ["x.org"] }), { decision: "Retry", guidance: "other", addDomains: ["x.org"] }],
-    ["Retry", (c) => c.stop("a", "i"), { decision: "Stop" }],
+    ["DomainRequest", (c) => c.allowDomain(about("i")), { decision: "AllowOnce" }],
+    ["DomainRequest", (c) => c.allowDomain(about("i"), { wholeRun: true }), { decision: "AllowRun" }],
+    ["DomainRequest", (c) => c.deny(about("i"), "", { reason: "no" }), { decision: "Deny", reason: "no" }],
+    ["OutcomeUnknown", (c) => c.settle(about("i"), "Skip"), { decision: "Skip" }],
+    ["Retry", (c) => c.retry(about("i"), "other", { domains: ["x.org"] }), { decision: "Retry", guidance: "other", addDomains: ["x.org"] }],
+    ["Retry", (c) => c.stop(about("i")), { decision: "Stop" }],
   ];
   for (const [kind, decide, want] of decisions) {
     const r = rig(aRun([{ id: "i", kind }]));
     await decide(r.client);
     assert.deepEqual(r.sent[0]?.[2]?.value, { id: "i", ...want });
-    await assert.rejects(r.client.answer("a", "i", "x"), NotAsked);
+    await assert.rejects(r.client.answer(about("i"), "x"), NotAsked);
   }
 });
 
@@ -174,7 +187,7 @@ test("what is not asked is not answered", async () => {
     [aRun([{ ...question, answered: true }]), NotAsked, /asks nothing now/],
   ] as const) {
     const r = rig(run);
-    await assert.rejects(r.client.answer("a", "q", "x"), (e: Error) => e instanceof error && says.test(e.message));
+    await assert.rejects(r.client.answer(about("q"), "x"), (e: Error) => e instanceof error && says.test(e.message));
     assert.equal(r.sent.length, 0);
   }
 });
@@ -188,26 +201,53 @@ test("an answer that is refused says why", async () => {
     [new Failure(403, "may not"), aRun([question]), Refused, /motorcortex-responder/],
     [new Failure(403, "policy x denied request: too late"), aRun([question]), Refused, /answer: too late$/],
     [new Failure(0, "reset"), aRun([question]), MotorCortexError, /does not answer/],
+    [new Failure(0, "reset"), answered, AlreadyAnswered, /by dana$/],
+    [new Failure(429, "busy"), aRun([question]), MotorCortexError, /Try again later/],
   ] as const) {
     const r = rig(aRun([question]), now);
     r.patches = [failure];
-    await assert.rejects(r.client.answer("a", "q", "x"), (e: Error) => e instanceof error && says.test(e.message));
+    await assert.rejects(r.client.answer(about("q"), "x"), (e: Error) => e instanceof error && says.test(e.message));
     assert.equal(r.sent.length, 1);
   }
+});
+
+test("a failure of the server is no refusal", async () => {
+  const r = rig(aRun([question]));
+  r.patches = [new Failure(504, "request did not complete")];
+  await assert.rejects(r.client.answer(about("q"), "x"), (e: Error) => /may have been done/.test(e.message) && !(e instanceof Refused));
+  assert.equal(r.sent.length, 1);
+});
+
+test("an answer that arrived is given although the API server was not heard", async () => {
+  for (const failure of [new Failure(0, "reset"), new Failure(504, "request did not complete")]) {
+    const r = rig(aRun([question]), aRun([question], {}, "u", [{ id: "q", respondedBy: "me", answer: "x" }]));
+    r.patches = [failure];
+    assert.equal((await r.client.answer(about("q"), "x")).spec.responses?.[0]?.respondedBy, "me");
+  }
+});
+
+test("a second try is told that the run has this answer already", async () => {
+  const same = (e: unknown): boolean => e instanceof AlreadyAnswered && e.same && /this very answer already, by dana/.test(e.message);
+  await assert.rejects(rig(answered).client.answer(about("q"), "red"), same);
+  const denied = rig(aRun([], {}, "u", [{ id: "d", decision: "Deny", respondedBy: "dana" }]));
+  await assert.rejects(denied.client.deny(about("d"), digest), same);
+  await assert.rejects(denied.client.deny(about("d"), "", { reason: "another" }), (e: unknown) => e instanceof AlreadyAnswered && !e.same);
+  const approved = rig(aRun([approval], {}, "u", [{ id: "p", decision: "ApproveOnce", digest, respondedBy: "dana" }]));
+  await assert.rejects(approved.client.approve(about("p"), digest), same);
 });
 
 test("an answer is sent again when the run changed at the same time", async () => {
   const r = rig(aRun([question]), aRun([{ id: "other", kind: "Retry" }, question]));
   r.patches = [conflict, {}];
-  await r.client.answer("a", "q", "x");
+  await r.client.answer(about("q"), "x");
   assert.equal(r.sent[1]?.[1]?.path, "/status/pendingInputs/1/id");
   const always = rig(aRun([question]));
   always.patches = [new Failure(409, "conflict")];
-  await assert.rejects(always.client.answer("a", "q", "x"), Refused);
+  await assert.rejects(always.client.answer(about("q"), "x"), Refused);
   assert.equal(always.sent.length, 3);
   const changed = rig(aRun([approval]), aRun([{ ...approval, action: { ...approval.action, argsDigest: "sha256:other" } }]));
   changed.patches = [new Failure(409, "conflict"), {}];
-  await assert.rejects(changed.client.approve("a", "p", digest), /nothing was decided/);
+  await assert.rejects(changed.client.approve(about("p"), digest), /nothing was decided/);
   assert.equal(changed.sent.length, 1);
 });
 
@@ -228,12 +268,24 @@ test("a run is created with what it is given", async () => {
   assert.throws(() => r.client.run(" "), TypeError);
 });
 
+test("a text is no list", async () => {
+  const r = rig(aRun([{ id: "r", kind: "Retry" }]));
+  const domains = "a.b" as unknown as string[];
+  for (const call of [() => r.client.run("x", { domains }), () => r.client.retry(about("r"), "", { domains }), () => r.client.act("x", "y", { domains })]) {
+    await assert.rejects(async () => call(), { name: "TypeError", message: /domains is "a.b": give a list/ });
+  }
+  assert.throws(() => r.client.run("x", { tools: [3] as never }), /tools is \[3\]/);
+  assert.equal(r.bodies.length + r.sent.length, 0);
+});
+
 test("a program's result is returned", async () => {
   const r = rig(aRun(), aRun([], { completionTime: "t", result: { value: '{"ok":true,"value":3}' } }));
   assert.deepEqual(await r.client.act("count", "3"), { ok: true, value: 3 });
   assert.deepEqual(r.bodies[0].spec, { mode: "Oneshot", code: { language: "javascript", source: "3", purpose: "count" } });
   const failed = rig(aRun([], { completionTime: "t", reason: "Lost", message: "why" }));
   assert.deepEqual(await failed.client.act("count", "3"), { ok: false, error: { code: "Lost", message: "why" } });
+  const broken = rig(aRun([], { completionTime: "t", result: { value: '{"ok":' } }));
+  await assert.rejects(broken.client.act("count", "3"), (e: Error) => e instanceof Unreadable && /result of the run a/.test(e.message));
 });
 
 test("the inbox has all pages, and those first that expire first", async () => {
@@ -328,4 +380,14 @@ test("an API server can be away for a minute", async () => {
   const twice = rig(away, ...Array<unknown>(8).fill(aRun()), away, done);
   assert.deepEqual(await twice.types(), ["Changed", "Ended"]);
   assert.ok(twice.now > 80_000);
+});
+
+test("streams that are cut for minutes end no watch while the run can be read", async () => {
+  const r = rig(aRun());
+  for (let i = 0; i < 90; i++) {
+    r.streams.push([new Failure(0, "cut")]);
+  }
+  r.streams.push([done]);
+  assert.deepEqual(await r.types(), ["Changed", "Ended"]);
+  assert.ok(r.now > 80_000);
 });

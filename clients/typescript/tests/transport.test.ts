@@ -7,10 +7,15 @@ import { type TestContext, test } from "node:test";
 
 import { KubeConfig } from "@kubernetes/client-node";
 
+import { Client, Unreadable } from "../src/index.js";
 import { Failure, Kubernetes } from "../src/transport.js";
 
 /** An API server on the loopback, without TLS, which the official client permits only so. Its connections end with the test. */
 async function serve(t: TestContext, handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<Kubernetes> {
+  return new Kubernetes(await configure(t, handle), "ns");
+}
+
+async function configure(t: TestContext, handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<KubeConfig> {
   const server = createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
@@ -24,8 +29,10 @@ async function serve(t: TestContext, handle: (request: IncomingMessage, response
     contexts: [{ name: "x", cluster: "c", user: "u" }],
     currentContext: "x",
   });
-  return new Kubernetes(config, "ns");
+  return config;
 }
+
+const aRun = { metadata: { name: "a", uid: "u", resourceVersion: "1" }, spec: {} };
 
 async function read(request: IncomingMessage): Promise<string> {
   let text = "";
@@ -39,10 +46,10 @@ test("a change is a JSON patch", async (t) => {
   let seen: unknown[] = [];
   const api = await serve(t, async (request, response) => {
     seen = [request.method, request.url, request.headers["content-type"], request.headers.authorization, JSON.parse(await read(request))];
-    response.setHeader("Content-Type", "application/json").end('{"metadata":{"name":"a"}}');
+    response.setHeader("Content-Type", "application/json").end(JSON.stringify(aRun));
   });
   const changes = [{ op: "add", path: "/spec/cancel", value: true }] as const;
-  assert.deepEqual(await api.patch("motorruns", "a", changes), { metadata: { name: "a" } });
+  assert.deepEqual(await api.patch("motorruns", "a", changes), aRun);
   assert.deepEqual(seen, ["PATCH", "/apis/motorcortex.dev/v1alpha1/namespaces/ns/motorruns/a", "application/json-patch+json", "Bearer t", changes]);
 });
 
@@ -65,12 +72,12 @@ test("a watch tells until the server ends it", async (t) => {
   let url = "";
   const api = await serve(t, (request, response) => {
     url = request.url ?? "";
-    response.write('{"type":"MODIFIED","object":{"a":1}}\n');
-    response.end('{"type":"ERROR","object":{"code":410}}\n');
+    response.write(`${JSON.stringify({ type: "MODIFIED", object: aRun })}\n{"type":\n`);
+    response.end('{"type":"ERROR","object":{"code":410}}\n{"type":"MODI');
   });
   const told: unknown[] = [];
   await api.watch("motorruns", "a", "7", 20, (...event) => told.push(event), new AbortController().signal);
-  assert.deepEqual(told, [["MODIFIED", { a: 1 }], ["ERROR", { code: 410 }]]);
+  assert.deepEqual(told, [["MODIFIED", aRun], ["ERROR", { code: 410 }]]);
   assert.match(url, /^\/apis\/motorcortex.dev\/v1alpha1\/namespaces\/ns\/motorruns\?watch=true&/);
   for (const parameter of ["fieldSelector=metadata.name%3Da", "resourceVersion=7", "timeoutSeconds=20"]) {
     assert.ok(url.includes(parameter), url);
@@ -85,7 +92,7 @@ test("a watch ends by its signal, and closes its connection", async (t) => {
     const api = await serve(t, (request, response) => {
       request.socket.on("close", closed);
       if (answers) {
-        response.write('{"type":"MODIFIED","object":{}}\n');
+        response.write(`${JSON.stringify({ type: "MODIFIED", object: aRun })}\n`);
       } else {
         stop.abort();
         setImmediate(() => response.write("\n"));
@@ -100,6 +107,51 @@ test("a watch ends by its signal, and closes its connection", async (t) => {
     await whenClosed;
     assert.deepEqual(told, answers ? ["MODIFIED"] : []);
   }
+});
+
+test("an answer that is none of an API server is unreadable", async (t) => {
+  const bodies: [string, string][] = [
+    ["text/html", "<html>"], ["application/json", "<html>"], ["application/xml", "x"], ["application/json", "null"], ["application/json", "[]"],
+    ["application/json", '{"metadata":{"name":"a"}}'], ["application/json", JSON.stringify({ ...aRun, spec: { responses: 3 } })],
+    ["application/json", JSON.stringify({ ...aRun, status: { pendingInputs: [{}] } })],
+  ];
+  for (const [type, body] of bodies) {
+    const api = await serve(t, (_, response) => response.setHeader("Content-Type", type).end(body));
+    const unreadable = (e: Error): boolean => e instanceof Failure && e.unreadable;
+    await assert.rejects(api.get("motorruns", "a"), unreadable, body);
+    await assert.rejects(api.list("motorruns", 500, ""), unreadable, body);
+    await assert.rejects(new Client("ns", { transport: api }).get("a"), (e: Error) => e instanceof Unreadable && /whether a proxy answers/.test(e.message));
+  }
+  const api = await serve(t, (_, response) => response.end('{"type":"MODIFIED","object":{}}\n'));
+  await assert.rejects(
+    api.watch("motorruns", "a", "1", 20, () => {}, new AbortController().signal),
+    (e: Error) => e instanceof Failure && e.unreadable,
+  );
+});
+
+test("a token that was replaced is read again", async (t) => {
+  const seen: unknown[] = [];
+  const config = await configure(t, (request, response) => {
+    seen.push(request.headers.authorization);
+    const known = request.headers.authorization === "Bearer new";
+    response.writeHead(known ? 200 : 401, { "Content-Type": "application/json" }).end(known && !request.url?.includes("watch=true") ? JSON.stringify(aRun) : "");
+  });
+  const withToken = (token: string): KubeConfig => {
+    const copy = new KubeConfig();
+    copy.loadFromString(config.exportConfig());
+    copy.loadFromClusterAndUser(copy.getCurrentCluster()!, { name: "u", token });
+    return copy;
+  };
+  const replaced = (): (() => KubeConfig) => {
+    const tokens = ["old", "new"];
+    return () => withToken(tokens.shift()!);
+  };
+  assert.deepEqual(await new Kubernetes(replaced(), "ns").get("motorruns", "a"), aRun);
+  await new Kubernetes(replaced(), "ns").watch("motorruns", "a", "1", 20, () => {}, new AbortController().signal);
+  assert.deepEqual(seen, ["Bearer old", "Bearer new", "Bearer old", "Bearer new"]);
+  const old = new Client("ns", { config: () => withToken("old") });
+  await assert.rejects(old.wait("a"), { name: "Refused", message: /read again.*log in again/ });
+  assert.equal(seen.length, 6);
 });
 
 test("a watch that is refused fails with the status", async (t) => {
