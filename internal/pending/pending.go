@@ -62,6 +62,10 @@ func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id b
 	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace
 	if id {
 		s += " --id " + p.ID
+		if p.Kind == v1alpha1.InputRetry && run.UID != "" {
+			// A run of the same name that is created later asks under the same id. Those of other kinds are of their steps.
+			s += " --uid " + string(run.UID)
+		}
 	}
 	return s + where + more
 }

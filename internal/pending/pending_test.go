@@ -16,7 +16,7 @@ import (
 )
 
 func waits(inputs ...v1alpha1.PendingInput) *v1alpha1.MotorRun {
-	return &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "portfolio", Namespace: "agents"}, Status: v1alpha1.MotorRunStatus{PendingInputs: inputs}}
+	return &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "portfolio", Namespace: "agents", UID: "u"}, Status: v1alpha1.MotorRunStatus{PendingInputs: inputs}}
 }
 
 // The operator takes a moment to mark an ask as answered. It is not open meanwhile.
@@ -43,7 +43,7 @@ func TestCommands(t *testing.T) {
 		v1alpha1.InputApproval:       {`kubectl motor approve portfolio -n agents --id x; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "approval"},
 		v1alpha1.InputDomainRequest:  {`kubectl motor allow portfolio -n agents --id x --once; kubectl motor allow portfolio -n agents --id x --run; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "domain"},
 		v1alpha1.InputOutcomeUnknown: {`kubectl motor settle portfolio -n agents --id x retry; kubectl motor settle portfolio -n agents --id x done; kubectl motor settle portfolio -n agents --id x skip`, "respond", "unknown outcome"},
-		v1alpha1.InputRetry:          {`kubectl motor retry portfolio -n agents --id x --guidance "…"; kubectl motor stop portfolio -n agents --id x`, "respond", "retry"},
+		v1alpha1.InputRetry:          {`kubectl motor retry portfolio -n agents --id x --uid u --guidance "…"; kubectl motor stop portfolio -n agents --id x --uid u`, "respond", "retry"},
 		"Later":                      {"", "respond", "later"},
 	} {
 		p := v1alpha1.PendingInput{ID: "x", Kind: kind}
@@ -70,12 +70,12 @@ func TestCommandsHaveNothingOfTheModel(t *testing.T) {
 
 func TestANotificationHasTheSameCommand(t *testing.T) {
 	t.Parallel()
-	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "fix"}}
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "fix", UID: "u"}}
 	for _, kind := range []v1alpha1.InputKind{
 		v1alpha1.InputQuestion, v1alpha1.InputApproval, v1alpha1.InputDomainRequest, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry,
 	} {
 		p := &v1alpha1.PendingInput{ID: "a1-s1-c0", Kind: kind}
-		got := notice.Of(&signal.Signal{Subject: "fix", Data: &signal.Result{Namespace: "team", Input: &signal.Input{ID: p.ID, Kind: kind}}}, "").Command
+		got := notice.Of(&signal.Signal{Subject: "fix", Data: &signal.Result{Namespace: "team", UID: "u", Input: &signal.Input{ID: p.ID, Kind: kind}}}, "").Command
 		if want := pending.Exact(run, p); got != want {
 			t.Errorf("%s: got %q, want %q", kind, got, want)
 		}

@@ -138,7 +138,7 @@ func carryOut(
 		case event.Type == motor.EventEnded:
 			return event.Run, nil
 		case event.Type == motor.EventAsked && event.Ask.Kind == v1alpha1.InputQuestion:
-			if _, err := c.Respond(ctx, acted.Run, event.Ask.ID, answer(event.Ask.Question)); err != nil {
+			if _, err := c.Respond(ctx, motor.RefTo(event.Run, event.Ask), answer(event.Ask.Question)); err != nil {
 				return nil, err
 			}
 		}

@@ -49,6 +49,7 @@ type choice struct {
 	cmd    *cobra.Command
 	kinds  []v1alpha1.InputKind
 	id     string
+	uid    string
 	number int
 }
 
@@ -56,6 +57,7 @@ type choice struct {
 func (c Command) verb(cmd *cobra.Command, kinds ...v1alpha1.InputKind) (*cobra.Command, *choice) {
 	ch := &choice{cmd: cmd, kinds: kinds}
 	cmd.Flags().StringVar(&ch.id, "id", "", "id of the ask, if the run asks several things")
+	cmd.Flags().StringVar(&ch.uid, "uid", "", "metadata.uid of the run that you saw: another one of its name gets no answer")
 	cmd.Flags().IntVar(&ch.number, "number", 0, "number of the ask in the list that is printed then")
 	cmd.MarkFlagsMutuallyExclusive("id", "number")
 	cmd.ValidArgsFunction = complete.Runs(c.Connect, func(run *v1alpha1.MotorRun) bool {
@@ -73,6 +75,9 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*reply.Ask,
 	s := &reply.Ask{Client: cl}
 	if s.Run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
 		return nil, err
+	}
+	if ch.uid != "" && ch.uid != string(s.Run.UID) {
+		return nil, fmt.Errorf("%s: the run that asked is gone, and there is another one of its name: nothing was answered. Look at it with \"kubectl motor get %s\"", name, name)
 	}
 	open := pending.Open(s.Run)
 	var fit []*v1alpha1.PendingInput

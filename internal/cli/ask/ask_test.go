@@ -85,6 +85,8 @@ func TestOneOfSeveralAsks(t *testing.T) {
 		"none is named":       {"", "answer run yes", verb.ExitMisused, "1  a  question  Which a?\n2  b  question  Which b?\nerror: the run asks 2 things: give --number or --id", ""},
 		"by its id":           {"", "answer run yes --id b", verb.ExitOK, "answered", "b yes"},
 		"by its number":       {"", "answer run yes --number 2", verb.ExitOK, "answered", "b yes"},
+		"of the run shown":    {"", "answer run yes --id b --uid uid", verb.ExitOK, "answered", "b yes"},
+		"of a former run":     {"", "answer run yes --id b --uid former", verb.ExitFailed, "another one of its name: nothing was answered", ""},
 		"of another kind":     {"", "answer run yes --id d", verb.ExitFailed, "does not ask under the id d", ""},
 		"beyond the last":     {"", "answer run yes --number 3", verb.ExitMisused, "asks 2 such things", ""},
 		"both ways":           {"", "answer run yes --number 1 --id a", verb.ExitMisused, "none of the others can be", ""},

@@ -42,13 +42,14 @@ func (s *Ask) Send(ctx context.Context, r v1alpha1.Response) error {
 		if s.Client.Get(ctx, key, now) != nil {
 			now = nil
 		}
-		return explain(err, s, now)
+		return explain(err, s, r, now)
 	}
 	return nil
 }
 
-// explain says in words why a response was not taken. now is the run as it is, nil if it cannot be read.
-func explain(err error, s *Ask, now *v1alpha1.MotorRun) error {
+// explain says in words why a response was not taken, nil if it was although the API server was not heard. now is the run as it is, nil if it cannot
+// be read.
+func explain(err error, s *Ask, sent v1alpha1.Response, now *v1alpha1.MotorRun) error {
 	what := fmt.Sprintf("%s/%s did not take it", s.Run.Namespace, s.Run.Name)
 	switch r := asks.Refused(err, s.Run, s.PendingInput, now); r.Cause {
 	case asks.Gone:
@@ -58,6 +59,12 @@ func explain(err error, s *Ask, now *v1alpha1.MotorRun) error {
 	case asks.NoRight:
 		return fmt.Errorf("%s: %w. Have the ClusterRole %s bound to you in the namespace %s", what, err, asks.Role(s.Kind), s.Run.Namespace)
 	case asks.Answered:
+		switch same := asks.Same(r.Response, &sent); {
+		case same && asks.Lost(err):
+			return nil
+		case same:
+			return fmt.Errorf("%s: it has this very answer already, %s. If that is you, an earlier try sent it", what, Said(r.Response))
+		}
 		return fmt.Errorf("%s: it was answered a moment ago, %s", what, Said(r.Response))
 	case asks.NotAsked:
 		return fmt.Errorf("%s: it does not ask that any more. \"kubectl motor get %s\" says how it stands", what, s.Run.Name)

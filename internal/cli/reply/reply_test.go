@@ -44,8 +44,16 @@ func TestExplain(t *testing.T) {
 		"something else":      {errors.New("no route to host"), nil, "ns/run did not take it: no route to host"},
 	} {
 		s := &Ask{Run: asks("uid", p), PendingInput: &p}
-		if got := explain(tt.err, s, tt.now).Error(); got != tt.want {
+		if got := explain(tt.err, s, v1alpha1.Response{Answer: "mine"}, tt.now).Error(); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+	same, own := v1alpha1.Response{Answer: "hers"}, &Ask{Run: asks("uid", p), PendingInput: &p}
+	if err := explain(errors.New("connection reset"), own, same, answered); err != nil {
+		t.Errorf("an answer that arrived: %v", err)
+	}
+	want := `ns/run did not take it: it has this very answer already, by eve: "hers". If that is you, an earlier try sent it`
+	if got := explain(conflict, own, same, answered).Error(); got != want {
+		t.Errorf("an answer that was there: %q, want %q", got, want)
 	}
 }

@@ -16,7 +16,7 @@ import (
 var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func aRun(status v1alpha1.MotorRunStatus, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
-	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "build", Namespace: "agents", CreationTimestamp: metav1.NewTime(now.Add(-58 * time.Second))}, Status: status}
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "build", Namespace: "agents", UID: "u", CreationTimestamp: metav1.NewTime(now.Add(-58 * time.Second))}, Status: status}
 	for _, c := range change {
 		c(run)
 	}
@@ -72,8 +72,8 @@ Attempt 1 failed: Stuck (ToolFailure)
 Asks (retry), expires in 29m:
   | Attempt 1 failed.
 Answer with:
-  kubectl motor retry build -n agents --id retry-1 --guidance "…"
-  kubectl motor stop build -n agents --id retry-1
+  kubectl motor retry build -n agents --id retry-1 --uid u --guidance "…"
+  kubectl motor stop build -n agents --id retry-1 --uid u
 `},
 		"failed": {aRun(v1alpha1.MotorRunStatus{
 			Phase: v1alpha1.PhaseFailed, Reason: "Timeout", Message: "Its time was over.", CompletionTime: &ended, Conditions: []metav1.Condition{

@@ -105,6 +105,9 @@ func (n *Notice) ofRun(d *signal.Result) {
 		}
 		if verb := verbs[d.Input.Kind]; verb != "" {
 			n.Command = "kubectl motor " + verb + " " + n.Name + " -n " + n.Namespace + " --id " + d.Input.ID
+			if d.Input.Kind == v1alpha1.InputRetry && d.UID != "" {
+				n.Command += " --uid " + d.UID // A later run of that name asks under the same id.
+			}
 		}
 	case d.Error != nil:
 		n.Text = line(d.Error.Message, maxText)

@@ -16,9 +16,23 @@ import (
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
-// Respond answers a question of a run. id names the ask: a run may ask something else by now. files come into the folder answers of its workspace;
-// asks.File makes them of content. A reference to a ConfigMap or an artifact that has no digest gets that of the present content: the run is given no other.
-func (c *Client) Respond(ctx context.Context, run, id, answer string, files ...v1alpha1.ResponseFile) (*Changed, error) {
+// Ref names an ask of exactly one run. After the deletion of a run another one can have its name, which can ask under the same id, as in retry-1.
+type Ref struct {
+	// Run is the name of the run, and UID that of the one that was shown.
+	Run string
+	UID types.UID
+	// ID is that of the ask, "" for the only one that the answer fits.
+	ID string
+}
+
+// RefTo returns the Ref of an ask of a run, as they were shown.
+func RefTo(run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput) Ref {
+	return Ref{Run: run.Name, UID: run.UID, ID: ask.ID}
+}
+
+// Respond answers a question of a run. files come into the folder answers of its workspace; asks.File makes them of content. A reference to a ConfigMap or
+// an artifact that has no digest gets that of the present content: the run is given no other.
+func (c *Client) Respond(ctx context.Context, to Ref, answer string, files ...v1alpha1.ResponseFile) (*Changed, error) {
 	if err := asks.CheckFiles(files); err != nil {
 		return nil, err
 	}
@@ -26,53 +40,53 @@ func (c *Client) Respond(ctx context.Context, run, id, answer string, files ...v
 	if err != nil {
 		return nil, err
 	}
-	return c.answer(ctx, run, id, v1alpha1.Response{Answer: answer, Files: meant}, v1alpha1.InputQuestion)
+	return c.answer(ctx, to, v1alpha1.Response{Answer: answer, Files: meant}, v1alpha1.InputQuestion)
 }
 
 // Settle decides about a call of unknown outcome: Retry, Done or Skip. The model is told the reason of Done and Skip.
-func (c *Client) Settle(ctx context.Context, run, id string, decision v1alpha1.Decision, reason string) (*Changed, error) {
-	return c.answer(ctx, run, id, v1alpha1.Response{Decision: decision, Reason: reason}, v1alpha1.InputOutcomeUnknown)
+func (c *Client) Settle(ctx context.Context, to Ref, decision v1alpha1.Decision, reason string) (*Changed, error) {
+	return c.answer(ctx, to, v1alpha1.Response{Decision: decision, Reason: reason}, v1alpha1.InputOutcomeUnknown)
 }
 
 // Approve approves the tool call with that digest: action.argsDigest of the ask, as the person saw it. With wholeRun it approves every further call of the
 // same tool by the same rule, too. A call that Describe does not show whole is refused: its arguments cannot be read, have another digest, or are longer than
 // 64 KiB.
-func (c *Client) Approve(ctx context.Context, run, id, digest string, wholeRun bool, reason string) (*Changed, error) {
+func (c *Client) Approve(ctx context.Context, to Ref, digest string, wholeRun bool, reason string) (*Changed, error) {
 	r := v1alpha1.Response{Decision: v1alpha1.DecisionApproveOnce, Digest: digest, Reason: reason}
 	if wholeRun {
 		r.Decision = v1alpha1.DecisionApproveRun
 	}
-	now, ask, err := c.find(ctx, run, id, v1alpha1.InputApproval)
+	now, ask, err := c.find(ctx, to, &r, v1alpha1.InputApproval)
 	if err != nil {
 		return nil, err
 	}
-	if err := ofThatCall(run, ask, digest); err != nil {
+	if err := ofThatCall(to.Run, ask, digest); err != nil {
 		return nil, err
 	}
 	arguments, err := c.whole(ctx, now, ask)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the call that the run %s asks about cannot be shown whole: nothing was approved: %w", run, err)
+		return nil, fmt.Errorf("the call that the run %s asks about cannot be shown whole: nothing was approved: %w", to.Run, err)
 	case len(arguments) > maxArgumentsShown:
 		return nil, fmt.Errorf("the call that the run %s asks about has %d bytes of arguments, and at most %d are shown: nothing was approved. Deny it, or decide with kubectl motor",
-			run, len(arguments), maxArgumentsShown)
+			to.Run, len(arguments), maxArgumentsShown)
 	}
 	return c.send(ctx, now, ask, r)
 }
 
 // Allow lets a run reach the domain that it asks for: once, or until it ends.
-func (c *Client) Allow(ctx context.Context, run, id string, wholeRun bool, reason string) (*Changed, error) {
+func (c *Client) Allow(ctx context.Context, to Ref, wholeRun bool, reason string) (*Changed, error) {
 	r := v1alpha1.Response{Decision: v1alpha1.DecisionAllowOnce, Reason: reason}
 	if wholeRun {
 		r.Decision = v1alpha1.DecisionAllowRun
 	}
-	return c.answer(ctx, run, id, r, v1alpha1.InputDomainRequest)
+	return c.answer(ctx, to, r, v1alpha1.InputDomainRequest)
 }
 
 // Deny denies a tool call, by its digest, or a domain, which has none. The run goes on, and its model is told the reason.
-func (c *Client) Deny(ctx context.Context, run, id, digest, reason string) (*Changed, error) {
+func (c *Client) Deny(ctx context.Context, to Ref, digest, reason string) (*Changed, error) {
 	r := v1alpha1.Response{Decision: v1alpha1.DecisionDeny, Digest: digest, Reason: reason}
-	return c.answer(ctx, run, id, r, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
+	return c.answer(ctx, to, r, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
 }
 
 // Retried is what came of a retry.
@@ -84,10 +98,10 @@ type Retried struct {
 }
 
 // Retry starts another attempt of a run whose last one failed. guidance tells the model what to do differently, and domains are hosts that the run may
-// reach from then on: they need the verb approve. id is that of the ask, or "" for the only one.
-func (c *Client) Retry(ctx context.Context, run, id, guidance string, domains ...v1alpha1.Domain) (*Retried, error) {
+// reach from then on: they need the verb approve.
+func (c *Client) Retry(ctx context.Context, to Ref, guidance string, domains ...v1alpha1.Domain) (*Retried, error) {
 	r := v1alpha1.Response{Decision: v1alpha1.DecisionRetry, Guidance: guidance, AddDomains: domains}
-	now, ask, err := c.find(ctx, run, id, v1alpha1.InputRetry)
+	now, ask, err := c.find(ctx, to, &r, v1alpha1.InputRetry)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +109,7 @@ func (c *Client) Retry(ctx context.Context, run, id, guidance string, domains ..
 	if err != nil {
 		return nil, err
 	}
-	retried := &Retried{Run: run, Status: changed.New}
+	retried := &Retried{Run: to.Run, Status: changed.New}
 	if ask.Attempt != nil {
 		retried.Attempt = *ask.Attempt
 	}
@@ -103,16 +117,16 @@ func (c *Client) Retry(ctx context.Context, run, id, guidance string, domains ..
 }
 
 // Stop ends a run after an attempt that failed. The end of the run has the reason.
-func (c *Client) Stop(ctx context.Context, run, id, reason string) (*Changed, error) {
-	return c.answer(ctx, run, id, v1alpha1.Response{Decision: v1alpha1.DecisionStop, Reason: reason}, v1alpha1.InputRetry)
+func (c *Client) Stop(ctx context.Context, to Ref, reason string) (*Changed, error) {
+	return c.answer(ctx, to, v1alpha1.Response{Decision: v1alpha1.DecisionStop, Reason: reason}, v1alpha1.InputRetry)
 }
 
-func (c *Client) answer(ctx context.Context, name, id string, r v1alpha1.Response, kinds ...v1alpha1.InputKind) (*Changed, error) {
-	run, ask, err := c.find(ctx, name, id, kinds...)
+func (c *Client) answer(ctx context.Context, to Ref, r v1alpha1.Response, kinds ...v1alpha1.InputKind) (*Changed, error) {
+	run, ask, err := c.find(ctx, to, &r, kinds...)
 	if err != nil {
 		return nil, err
 	}
-	if err := ofThatCall(name, ask, r.Digest); err != nil {
+	if err := ofThatCall(to.Run, ask, r.Digest); err != nil {
 		return nil, err
 	}
 	if ask.Kind == v1alpha1.InputDomainRequest {
@@ -130,22 +144,33 @@ func ofThatCall(run string, ask *v1alpha1.PendingInput, digest string) error {
 	return nil
 }
 
-// find reads the run, and the open ask of that id and one of these kinds. Without an id it is the only one.
-func (c *Client) find(ctx context.Context, name, id string, kinds ...v1alpha1.InputKind) (*v1alpha1.MotorRun, *v1alpha1.PendingInput, error) {
-	run, err := c.Run(ctx, name)
+// find reads the run, and the open ask that the response is for and that is of one of these kinds. Without an id it is the only one.
+func (c *Client) find(
+	ctx context.Context, to Ref, r *v1alpha1.Response, kinds ...v1alpha1.InputKind,
+) (*v1alpha1.MotorRun, *v1alpha1.PendingInput, error) {
+	if to.UID == "" {
+		return nil, nil, fmt.Errorf("answer the run %s: the UID of the run that was shown is missing. RefTo has it", to.Run)
+	}
+	run, err := c.Run(ctx, to.Run)
 	if err != nil {
 		return nil, nil, err
 	}
+	if run.UID != to.UID {
+		return nil, nil, fmt.Errorf("the run %s that asked is gone, and there is another one of its name: nothing was decided", to.Run)
+	}
 	fit := slices.DeleteFunc(asks.Open(run), func(p *v1alpha1.PendingInput) bool {
-		return !slices.Contains(kinds, p.Kind) || id != "" && p.ID != id
+		return !slices.Contains(kinds, p.Kind) || to.ID != "" && p.ID != to.ID
 	})
 	switch len(fit) {
 	case 1:
 		return run, fit[0], nil
 	case 0:
-		return nil, nil, fmt.Errorf("the run %s does not ask that: %s", name, otherwise(run))
+		if given := asks.ResponseTo(run, to.ID); given != nil && asks.Same(given, r) {
+			return nil, nil, fmt.Errorf("the run %s %s", to.Run, already(given))
+		}
+		return nil, nil, fmt.Errorf("the run %s does not ask that: %s", to.Run, otherwise(run))
 	}
-	return nil, nil, fmt.Errorf("the run %s asks %d such things: name the id of one", name, len(fit))
+	return nil, nil, fmt.Errorf("the run %s asks %d such things: name the id of one", to.Run, len(fit))
 }
 
 // otherwise says what a run asks, if it is not what an answer is for.
@@ -187,12 +212,23 @@ func (c *Client) send(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1
 	case asks.Gone:
 		return nil, fmt.Errorf("%s: the run that asked is gone", what)
 	case asks.Answered:
+		switch same := asks.Same(why.Response, &r); {
+		case same && asks.Lost(err):
+			return c.observed(ctx, run, now), nil // The answer of the API server was lost, and not that of the person.
+		case same:
+			return nil, fmt.Errorf("%s: it %s", what, already(why.Response))
+		}
 		return nil, fmt.Errorf("%s: it was answered a moment ago, %s", what, said(why.Response))
 	case asks.NotAsked:
 		return nil, fmt.Errorf("%s: it does not ask that any more. Look at its status", what)
 	case asks.Denied, asks.NoRight, asks.Invalid, asks.Other:
 	}
 	return nil, c.refused(what, err, asks.Role(ask.Kind))
+}
+
+// already says that a run has the very response that was to be sent.
+func already(r *v1alpha1.Response) string {
+	return "has this very answer already, " + said(r) + ". Nothing more is to be done. If that is your account, an earlier try sent it"
 }
 
 // said is a response in words.

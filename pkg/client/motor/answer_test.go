@@ -28,6 +28,9 @@ var (
 	}
 )
 
+// to names an ask of a run of aRun.
+func to(run, id string) Ref { return Ref{Run: run, UID: "uid", ID: id} }
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -35,30 +38,30 @@ func TestAnswers(t *testing.T) {
 		want string // the response as JSON
 		says string
 	}{
-		"a question": {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "q", "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"a question": {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "q"), "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
 		"files": {func(r *rig) error {
-			_, err := r.Respond(r.t.Context(), "a", "q", "yes", v1alpha1.ResponseFile{Path: "a.csv", Content: new("x")})
+			_, err := r.Respond(r.t.Context(), to("a", "q"), "yes", v1alpha1.ResponseFile{Path: "a.csv", Content: new("x")})
 			return err
 		}, `{"id":"q","answer":"yes","files":[{"path":"a.csv","content":"x"}]}`, ""},
 		"too many files": {func(r *rig) error {
-			_, err := r.Respond(r.t.Context(), "a", "q", "yes", make([]v1alpha1.ResponseFile, 9)...)
+			_, err := r.Respond(r.t.Context(), to("a", "q"), "yes", make([]v1alpha1.ResponseFile, 9)...)
 			return err
 		}, "", "at most 8 files"},
-		"an approval":            {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", digest, false, ""); return err }, `{"id":"p","decision":"ApproveOnce","digest":"` + digest + `"}`, ""},
-		"of the whole run":       {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", digest, true, "ok"); return err }, `{"id":"p","decision":"ApproveRun","reason":"ok","digest":"` + digest + `"}`, ""},
-		"of another call":        {func(r *rig) error { _, err := r.Approve(r.t.Context(), "a", "p", "sha256:b", false, ""); return err }, "", "nothing was decided"},
-		"a denial":               {func(r *rig) error { _, err := r.Deny(r.t.Context(), "a", "p", digest, "no"); return err }, `{"id":"p","decision":"Deny","reason":"no","digest":"` + digest + `"}`, ""},
-		"of an unseen call":      {func(r *rig) error { _, err := r.Deny(r.t.Context(), "a", "p", "", "no"); return err }, "", "nothing was decided"},
-		"a denial of a domain":   {func(r *rig) error { _, err := r.Deny(r.t.Context(), "a", "d", digest, ""); return err }, `{"id":"d","decision":"Deny"}`, ""},
-		"a domain":               {func(r *rig) error { _, err := r.Allow(r.t.Context(), "a", "d", false, ""); return err }, `{"id":"d","decision":"AllowOnce"}`, ""},
-		"a domain for the run":   {func(r *rig) error { _, err := r.Allow(r.t.Context(), "a", "d", true, ""); return err }, `{"id":"d","decision":"AllowRun"}`, ""},
-		"an outcome":             {func(r *rig) error { _, err := r.Settle(r.t.Context(), "a", "u", "Done", "seen"); return err }, `{"id":"u","decision":"Done","reason":"seen"}`, ""},
-		"a stop":                 {func(r *rig) error { _, err := r.Stop(r.t.Context(), "a", "r", "enough"); return err }, `{"id":"r","decision":"Stop","reason":"enough"}`, ""},
-		"another kind":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "d", "yes"); return err }, "", "it asks Question under the id q, Approval under the id p"},
-		"what is not asked":      {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "x", "yes"); return err }, "", "does not ask that"},
-		"another run":            {func(r *rig) error { _, err := r.Respond(r.t.Context(), "b", "q", "yes"); return err }, "", "there is no run b"},
-		"the only one":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), "a", "", "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
-		"a retry with a promise": {func(r *rig) error { _, err := r.Retry(r.t.Context(), "a", "", "port 8080", "example.org"); return err }, `{"id":"r","decision":"Retry","guidance":"port 8080","addDomains":["example.org"]}`, ""},
+		"an approval":            {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), digest, false, ""); return err }, `{"id":"p","decision":"ApproveOnce","digest":"` + digest + `"}`, ""},
+		"of the whole run":       {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), digest, true, "ok"); return err }, `{"id":"p","decision":"ApproveRun","reason":"ok","digest":"` + digest + `"}`, ""},
+		"of another call":        {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), "sha256:b", false, ""); return err }, "", "nothing was decided"},
+		"a denial":               {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "p"), digest, "no"); return err }, `{"id":"p","decision":"Deny","reason":"no","digest":"` + digest + `"}`, ""},
+		"of an unseen call":      {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "p"), "", "no"); return err }, "", "nothing was decided"},
+		"a denial of a domain":   {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "d"), digest, ""); return err }, `{"id":"d","decision":"Deny"}`, ""},
+		"a domain":               {func(r *rig) error { _, err := r.Allow(r.t.Context(), to("a", "d"), false, ""); return err }, `{"id":"d","decision":"AllowOnce"}`, ""},
+		"a domain for the run":   {func(r *rig) error { _, err := r.Allow(r.t.Context(), to("a", "d"), true, ""); return err }, `{"id":"d","decision":"AllowRun"}`, ""},
+		"an outcome":             {func(r *rig) error { _, err := r.Settle(r.t.Context(), to("a", "u"), "Done", "seen"); return err }, `{"id":"u","decision":"Done","reason":"seen"}`, ""},
+		"a stop":                 {func(r *rig) error { _, err := r.Stop(r.t.Context(), to("a", "r"), "enough"); return err }, `{"id":"r","decision":"Stop","reason":"enough"}`, ""},
+		"another kind":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "d"), "yes"); return err }, "", "it asks Question under the id q, Approval under the id p"},
+		"what is not asked":      {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "x"), "yes"); return err }, "", "does not ask that"},
+		"another run":            {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("b", "q"), "yes"); return err }, "", "there is no run b"},
+		"the only one":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", ""), "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"a retry with a promise": {func(r *rig) error { _, err := r.Retry(r.t.Context(), to("a", ""), "port 8080", "example.org"); return err }, `{"id":"r","decision":"Retry","guidance":"port 8080","addDomains":["example.org"]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,9 +87,59 @@ func TestAnswers(t *testing.T) {
 func TestARetryNamesTheAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, aRun("a", asking(asked...)))
-	got, err := r.Retry(t.Context(), "a", "", "")
+	got, err := r.Retry(t.Context(), to("a", ""), "")
 	if err != nil || got.Attempt != 2 || got.Run != "a" {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// An id such as r is that of the same ask of a run of that name which was created again.
+func TestAnotherRunOfThatNameGetsNoAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, aRun("a", asking(asked...)))
+	_, err := r.Retry(t.Context(), Ref{Run: "a", UID: "former", ID: "r"}, "again")
+	wantError(t, err, "is gone", "another one of its name")
+	_, err = r.Stop(t.Context(), Ref{Run: "a", ID: "r"}, "")
+	wantError(t, err, "the UID of the run that was shown is missing")
+	if n := len(r.run("a").Spec.Responses); n != 1 {
+		t.Errorf("%d responses", n)
+	}
+	if got := RefTo(r.run("a"), &asked[4]); got != to("a", "r") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The answer of the API server can be lost, and that of the person is there.
+func TestAnAnswerThatIsThereAlready(t *testing.T) {
+	t.Parallel()
+	runs := schema.GroupResource{Group: "motorcortex.dev", Resource: "motorruns"}
+	there := aRun("a", asking(asked[0]))
+	there.Spec.Responses = append(there.Spec.Responses, v1alpha1.Response{ID: "q", Answer: "mine", RespondedBy: "me"})
+	for name, tt := range map[string]struct {
+		err  error
+		says string
+	}{
+		"lost":       {errors.New("connection reset"), ""},
+		"a timeout":  {apierrors.NewTimeoutError("slow", 1), ""},
+		"a conflict": {apierrors.NewConflict(runs, "a", errors.New("changed")), `has this very answer already, by me: "mine"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, aRun("a", asking(asked[0])))
+			r.motor.PrependReactor("patch", "motorruns", func(k8stesting.Action) (bool, runtime.Object, error) {
+				r.becomes(there)
+				return true, nil, tt.err
+			})
+			if _, err := r.Respond(t.Context(), to("a", "q"), "mine"); tt.says != "" {
+				wantError(t, err, tt.says)
+			} else if err != nil {
+				t.Error(err)
+			}
+			_, err := r.Respond(t.Context(), to("a", "q"), "mine")
+			wantError(t, err, "the run a has this very answer already, by me", "an earlier try sent it")
+			_, err = r.Respond(t.Context(), to("a", "q"), "another one")
+			wantError(t, err, `it was answered already, by me: "mine"`)
+		})
 	}
 }
 
@@ -94,7 +147,7 @@ func TestARetryNamesTheAttempt(t *testing.T) {
 func TestOneOfSeveralAsks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, aRun("a", asking(asked[0], v1alpha1.PendingInput{ID: "q2", Kind: v1alpha1.InputQuestion})))
-	_, err := r.Respond(t.Context(), "a", "", "yes")
+	_, err := r.Respond(t.Context(), to("a", ""), "yes")
 	wantError(t, err, "asks 2 such things")
 }
 
@@ -122,7 +175,7 @@ func TestAnAnswerThatIsNotTaken(t *testing.T) {
 				r.becomes(tt.now)
 				return true, nil, tt.err
 			})
-			_, err := r.Respond(t.Context(), "a", "q", "mine")
+			_, err := r.Respond(t.Context(), to("a", "q"), "mine")
 			wantError(t, err, tt.says)
 		})
 	}
@@ -175,7 +228,7 @@ func TestACallThatIsNotShownWholeIsNotApproved(t *testing.T) {
 			}
 			r := newRig(t, objects...)
 			for _, wholeRun := range []bool{true, false} {
-				if _, err := r.Approve(t.Context(), "a", "p", of, wholeRun, ""); tt.says != "" {
+				if _, err := r.Approve(t.Context(), to("a", "p"), of, wholeRun, ""); tt.says != "" {
 					wantError(t, err, tt.says, "nothing was approved")
 				} else if wholeRun && err != nil {
 					t.Error(err)
@@ -184,12 +237,12 @@ func TestACallThatIsNotShownWholeIsNotApproved(t *testing.T) {
 			if sent := len(r.run("a").Spec.Responses) > 1; sent != (tt.says == "") {
 				t.Errorf("sent: %t", sent)
 			}
-			if _, err := r.Deny(t.Context(), "a", "p", of, ""); tt.says != "" && err != nil {
+			if _, err := r.Deny(t.Context(), to("a", "p"), of, ""); tt.says != "" && err != nil {
 				t.Errorf("a call that is not shown cannot be denied: %v", err)
 			}
 		})
 	}
 	r := newRig(t, aRun("a", asking(v1alpha1.PendingInput{ID: "p", Kind: v1alpha1.InputApproval})))
-	_, err := r.Approve(t.Context(), "a", "p", digest, false, "")
+	_, err := r.Approve(t.Context(), to("a", "p"), digest, false, "")
 	wantError(t, err, "does not say which call")
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
@@ -70,7 +72,9 @@ func taskOf(run *v1alpha1.MotorRun) string {
 // Details are what there is to know of a run to go on with it. Texts are those of the run, as they are.
 type Details struct {
 	Summary
-	Message string `json:"message,omitempty"`
+	// UID is that of the run. Another one can have its name later.
+	UID     types.UID `json:"uid"`
+	Message string    `json:"message,omitempty"`
 	// Asks are those that are open.
 	Asks     []AskDetails           `json:"asks,omitempty"`
 	Attempts []AttemptDetails       `json:"attempts,omitempty"`
@@ -137,7 +141,7 @@ func (c *Client) Describe(ctx context.Context, name string) (*Details, error) {
 
 func (c *Client) describe(ctx context.Context, run *v1alpha1.MotorRun) Details {
 	st := &run.Status
-	d := Details{Summary: Summarize(run), Message: st.Message}
+	d := Details{Summary: Summarize(run), UID: run.UID, Message: st.Message}
 	d.Task = head(taskOf(run), maxTaskWhole)
 	if st.Usage.TotalTokens > 0 {
 		d.Usage = &st.Usage

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
@@ -149,6 +151,7 @@ const actionApprove = "approve"
 type taskArguments struct {
 	Action         string            `json:"action"`
 	Run            string            `json:"runId"`
+	UID            types.UID         `json:"runUid"`
 	Status         v1alpha1.RunPhase `json:"status"`
 	Limit          int               `json:"limit"`
 	TimeoutSeconds int               `json:"timeoutSeconds"`
@@ -220,7 +223,11 @@ func (t *Toolset) task(ctx context.Context, a taskArguments, progress func(Event
 		log, err := t.Client.Log(ctx, a.Run)
 		return map[string]string{"log": log}, err
 	case "retry":
-		return t.Client.Retry(ctx, a.Run, a.AskID, a.Guidance, a.Domains...)
+		to, err := t.ref(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		return t.Client.Retry(ctx, to, a.Guidance, a.Domains...)
 	case "respond", actionApprove, "deny":
 		return t.answer(ctx, a)
 	}
@@ -232,27 +239,31 @@ func (t *Toolset) answer(ctx context.Context, a taskArguments) (any, error) {
 	if a.AskID == "" {
 		return nil, missing(a.Action, "askId")
 	}
+	to, err := t.ref(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case a.Action == "deny":
-		return t.Client.Deny(ctx, a.Run, a.AskID, a.Digest, a.Reason)
+		return t.Client.Deny(ctx, to, a.Digest, a.Reason)
 	case a.Action == actionApprove && a.Digest == "":
 		// A domain has no digest. A call without one is refused, with the digest that there is.
-		run, ask, err := t.Client.find(ctx, a.Run, a.AskID, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
+		_, ask, err := t.Client.find(ctx, to, &v1alpha1.Response{}, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
 		if err != nil {
 			return nil, err
 		}
 		if ask.Kind == v1alpha1.InputDomainRequest {
-			return t.Client.Allow(ctx, run.Name, ask.ID, a.WholeRun, a.Reason)
+			return t.Client.Allow(ctx, to, a.WholeRun, a.Reason)
 		}
-		return t.Client.Approve(ctx, a.Run, a.AskID, "", a.WholeRun, a.Reason)
+		return t.Client.Approve(ctx, to, "", a.WholeRun, a.Reason)
 	case a.Action == actionApprove:
-		return t.Client.Approve(ctx, a.Run, a.AskID, a.Digest, a.WholeRun, a.Reason)
+		return t.Client.Approve(ctx, to, a.Digest, a.WholeRun, a.Reason)
 	case a.Decision != "" && a.Answer != "":
 		return nil, errors.New("respond takes answer, for a question, or decision, for a call of unknown outcome, and not both")
 	case len(a.Files) > 0 && a.Answer == "":
 		return nil, errors.New("files go with answer alone")
 	case a.Decision != "":
-		return t.Client.Settle(ctx, a.Run, a.AskID, a.Decision, a.Reason)
+		return t.Client.Settle(ctx, to, a.Decision, a.Reason)
 	case a.Answer == "":
 		return nil, missing(a.Action, "answer or decision")
 	}
@@ -260,7 +271,20 @@ func (t *Toolset) answer(ctx context.Context, a taskArguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Client.Respond(ctx, a.Run, a.AskID, a.Answer, files...)
+	return t.Client.Respond(ctx, to, a.Answer, files...)
+}
+
+// ref is the ask that the call names. A model that leaves the UID of the run out answers the run that has the name now.
+func (t *Toolset) ref(ctx context.Context, a taskArguments) (Ref, error) {
+	to := Ref{Run: a.Run, UID: a.UID, ID: a.AskID}
+	if to.UID == "" {
+		run, err := t.Client.Run(ctx, a.Run)
+		if err != nil {
+			return to, err
+		}
+		to.UID = run.UID
+	}
+	return to, nil
 }
 
 // listed is the result of a list.

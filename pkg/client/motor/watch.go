@@ -45,7 +45,7 @@ type Event struct {
 var ErrGone = errors.New("the run was deleted")
 
 // Watch yields what happens to a run, from how it stands now until it has ended. Events that follow each other quickly can come as one. A watch that the
-// API server ends, or whose connection is lost, is begun again. After a minute without an API server, Watch yields the error and ends. So it does when the
+// API server ends, or whose connection is lost, is begun again. After a minute in which the run could not be read, Watch yields the error and ends. So it does when the
 // context ends, when the run was deleted (ErrGone), and when the account may not read runs.
 func (c *Client) Watch(ctx context.Context, name string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -53,6 +53,9 @@ func (c *Client) Watch(ctx context.Context, name string) iter.Seq2[Event, error]
 		var failedSince time.Time
 		for {
 			err := f.look(ctx)
+			if f.reached {
+				failedSince, f.reached = time.Time{}, false
+			}
 			switch {
 			case f.over:
 				return
@@ -60,7 +63,6 @@ func (c *Client) Watch(ctx context.Context, name string) iter.Seq2[Event, error]
 				yield(Event{}, fmt.Errorf("watch the run %s: %w", name, context.Cause(ctx)))
 				return
 			case err == nil:
-				failedSince = time.Time{}
 			case apierrors.IsForbidden(err):
 				yield(Event{}, c.refused("watch the run "+name, err, roleViewer))
 				return
@@ -108,6 +110,8 @@ type follower struct {
 	steps         int32
 	asked         map[string]*v1alpha1.PendingInput
 	over          bool
+	// reached reports whether the run was read since it was last false: then the API server is not away.
+	reached bool
 }
 
 // look reads the run, and then watches it until the watch ends or nothing came for a while.
@@ -119,6 +123,7 @@ func (f *follower) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	f.reached = true
 	if err := f.tell(run); err != nil || f.over {
 		return err
 	}

@@ -98,6 +98,26 @@ func TestWatchOfWhatCannotBeWatched(t *testing.T) {
 	}
 }
 
+// A proxy can cut every watch. What the run asks is found by reading it.
+func TestWatchGoesOnWhileTheRunCanBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, aRun("a"))
+	now, cut := time.Unix(1000, 0), 0
+	r.now = func() time.Time {
+		now = now.Add(time.Minute)
+		return now
+	}
+	r.motor.PrependWatchReactor("motorruns", func(k8stesting.Action) (bool, watch.Interface, error) {
+		if cut++; cut == 20 {
+			r.becomes(aRun("a", ended(true)))
+		}
+		return true, nil, errors.New("cut")
+	})
+	if got, err := r.told(t.Context()); got != "Changed, Ended" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // A run of the same name that is created after the deletion of the watched one is not taken for it.
 func TestWatchOfARunThatIsDeleted(t *testing.T) {
 	t.Parallel()

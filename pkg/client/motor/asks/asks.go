@@ -5,10 +5,13 @@ package asks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -126,6 +129,22 @@ func Refused(err error, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput, now 
 		return Refusal{Cause: Invalid, Err: err}
 	}
 	return Refusal{Err: err}
+}
+
+// Same reports whether two responses say the same to the same ask. Who sent them is left aside, and the digest of a domain that is denied: it has none.
+func Same(given, sent *v1alpha1.Response) bool {
+	a, b := *given, *sent
+	a.RespondedBy, b.RespondedBy, b.ID = "", "", a.ID
+	if a.Digest == "" {
+		b.Digest = ""
+	}
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// Lost reports whether an error leaves open whether the request was carried out: there was no answer, or the API server failed meanwhile.
+func Lost(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError
 }
 
 // ByPolicy returns the words of the admission policy that refused a request, and whether one did.

@@ -4,6 +4,7 @@ package asks_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,6 +70,38 @@ func TestRefused(t *testing.T) {
 		got := asks.Refused(tt.err, runAsking("uid", p), &p, tt.now)
 		if got.Cause != tt.want || (got.Response != nil) != (tt.want == asks.Answered) || strings.Contains(got.Reason, "denied") {
 			t.Errorf("%s: %+v, want the cause %d", name, got, tt.want)
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	t.Parallel()
+	sent := v1alpha1.Response{Answer: "yes", Files: []v1alpha1.ResponseFile{{Path: "a", Content: new("x")}}}
+	for name, tt := range map[string]struct {
+		given, sent v1alpha1.Response
+		want        bool
+	}{
+		"of another account": {v1alpha1.Response{ID: "q", Answer: "yes", Files: []v1alpha1.ResponseFile{{Path: "a", Content: new("x")}}, RespondedBy: "me"}, sent, true},
+		"another answer":     {v1alpha1.Response{ID: "q", Answer: "no", Files: sent.Files}, sent, false},
+		"another file":       {v1alpha1.Response{ID: "q", Answer: "yes", Files: []v1alpha1.ResponseFile{{Path: "a", Content: new("y")}}}, sent, false},
+		"a denied domain":    {v1alpha1.Response{ID: "d", Decision: v1alpha1.DecisionDeny}, v1alpha1.Response{Decision: v1alpha1.DecisionDeny, Digest: "x"}, true},
+		"another call":       {v1alpha1.Response{ID: "d", Decision: v1alpha1.DecisionDeny, Digest: "y"}, v1alpha1.Response{Decision: v1alpha1.DecisionDeny, Digest: "x"}, false},
+	} {
+		if got := asks.Same(&tt.given, &tt.sent); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestLost(t *testing.T) {
+	t.Parallel()
+	runs := schema.GroupResource{Group: "motorcortex.dev", Resource: "motorruns"}
+	for err, want := range map[error]bool{
+		errors.New("connection reset"): true, apierrors.NewTimeoutError("slow", 1): true, apierrors.NewInternalError(errors.New("x")): true,
+		apierrors.NewConflict(runs, "a", errors.New("x")): false, apierrors.NewForbidden(runs, "a", errors.New("x")): false,
+	} {
+		if got := asks.Lost(fmt.Errorf("patch: %w", err)); got != want {
+			t.Errorf("%v: %t", err, got)
 		}
 	}
 }
