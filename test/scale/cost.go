@@ -4,7 +4,8 @@ package scale
 
 // Cost is what one run costs a cluster. All of its writes count with the bytes of a run, which is as large as its Pod, and larger than an Event.
 type Cost struct {
-	// Created is the writes until a run has its first step, and Ended those from the last one on, without those of its Pod by the node.
+	// Created is the writes until a run has its first step, that of its creation included, and Ended those from the last one on, without those of its Pod
+	// by the node.
 	Created, Ended float64
 	// Pod is the writes of the scheduler and the node to the Pod of a run, and Events the Events of a run.
 	Pod, Events float64
@@ -12,7 +13,7 @@ type Cost struct {
 	Answered float64
 	// Dropped is the writes of a deletion beside those of the steps, one each.
 	Dropped float64
-	// StepWrites is the writes of the object of a step, and StatusWrites the most of the status of a run in a second.
+	// StepWrites is the writes of the object of a step. StatusWrites is the writes of the status of its run, and the most of them in a second.
 	StepWrites, StatusWrites float64
 	// RunBytes is the size of a run, and StepBytes that of a step without its texts.
 	RunBytes, StepBytes int64

@@ -236,9 +236,9 @@ func (c *clock) begin(at time.Duration, r *run) {
 		if at >= c.counts && at < c.counts+day {
 			c.day.Steps++
 		}
-		// The step is written as the question and with its result; and the status of the run at most once a second.
+		// The step is written as the question and with its result; and the status of the run once, and at most once a second.
 		c.write(at, c.cost.StepWrites, bytes)
-		c.write(at, min(took.Seconds(), c.cost.StatusWrites), c.cost.RunBytes)
+		c.write(at, c.cost.StatusWrites*min(took.Seconds(), 1), c.cost.RunBytes)
 	}
 	heap.Push(&c.coming, moment{at, worked, r})
 }

@@ -4,6 +4,7 @@ package scale
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -42,6 +43,27 @@ func Cases() []Case {
 	return cases
 }
 
+// CostTable returns what a run costs in Markdown.
+func CostTable(c Cost) string {
+	var b strings.Builder
+	b.WriteString("| | figure |\n|---|---:|\n")
+	for _, line := range []struct{ what, figure string }{
+		{"writes of a run, that of its creation included and those of its steps left out", number(c.Created + c.Ended)},
+		{"writes of each step", number(c.StepWrites)},
+		{"writes of the run's status for each step", number(c.StatusWrites) + ", and at most " + number(c.StatusWrites) + " a second"},
+		{"writes for an answer, that of the person included", number(c.Answered)},
+		{"writes of a deletion", number(c.Dropped) + ", and 1 for each step"},
+		{"writes of the scheduler and the node to its Pod", number(c.Pod)},
+		{"Events", number(c.Events)},
+		{"bytes of a run", kB(c.RunBytes)},
+		{"bytes of a step", kB(c.StepBytes) + ", and its texts"},
+		{"writes of Leases of each manager", number(c.LeaseWrites) + " a second"},
+	} {
+		fmt.Fprintf(&b, "| %s | %s |\n", line.what, line.figure)
+	}
+	return b.String()
+}
+
 // Table returns the days of the cases in Markdown.
 func Table(cases []Case) string {
 	var b strings.Builder
@@ -53,5 +75,9 @@ func Table(cases []Case) string {
 	}
 	return b.String()
 }
+
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func kB(bytes int64) string { return number(float64(bytes)/1000) + " kB" }
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
