@@ -190,7 +190,7 @@ func TestAnAgentHasARunCarriedOut(t *testing.T) {
 	if diff := cmp.Diff(want, run.Spec.Responses); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	a.wantRefused("core_task", answer, "it was answered already, by "+user)
+	a.wantRefused("core_task", answer, "has this very answer already, by "+user)
 	cancelled := a.gets("core_task", `{"action":"cancel","runId":"`+name+`"}`)
 	if cancelled["runId"] != name {
 		t.Errorf("the cancellation returned %v", cancelled)

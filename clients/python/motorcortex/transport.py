@@ -167,7 +167,7 @@ def _message(error: Any) -> str:
 
 
 def _lines(response: Any) -> Iterator[bytes]:
-    """Yields whole lines. What follows the last line break is of a stream that was cut, and is not yielded."""
+    """Yields whole lines. The rest after the last line break is of a stream that was cut: it is left out."""
     rest = b""
     for part in response.stream(amt=None, decode_content=False):
         *lines, rest = (rest + part).split(b"\n")

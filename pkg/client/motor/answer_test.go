@@ -47,21 +47,27 @@ func TestAnswers(t *testing.T) {
 			_, err := r.Respond(r.t.Context(), to("a", "q"), "yes", make([]v1alpha1.ResponseFile, 9)...)
 			return err
 		}, "", "at most 8 files"},
-		"an approval":            {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), digest, false, ""); return err }, `{"id":"p","decision":"ApproveOnce","digest":"` + digest + `"}`, ""},
-		"of the whole run":       {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), digest, true, "ok"); return err }, `{"id":"p","decision":"ApproveRun","reason":"ok","digest":"` + digest + `"}`, ""},
-		"of another call":        {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), "sha256:b", false, ""); return err }, "", "nothing was decided"},
-		"a denial":               {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "p"), digest, "no"); return err }, `{"id":"p","decision":"Deny","reason":"no","digest":"` + digest + `"}`, ""},
-		"of an unseen call":      {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "p"), "", "no"); return err }, "", "nothing was decided"},
-		"a denial of a domain":   {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "d"), digest, ""); return err }, `{"id":"d","decision":"Deny"}`, ""},
-		"a domain":               {func(r *rig) error { _, err := r.Allow(r.t.Context(), to("a", "d"), false, ""); return err }, `{"id":"d","decision":"AllowOnce"}`, ""},
-		"a domain for the run":   {func(r *rig) error { _, err := r.Allow(r.t.Context(), to("a", "d"), true, ""); return err }, `{"id":"d","decision":"AllowRun"}`, ""},
-		"an outcome":             {func(r *rig) error { _, err := r.Settle(r.t.Context(), to("a", "u"), "Done", "seen"); return err }, `{"id":"u","decision":"Done","reason":"seen"}`, ""},
-		"a stop":                 {func(r *rig) error { _, err := r.Stop(r.t.Context(), to("a", "r"), "enough"); return err }, `{"id":"r","decision":"Stop","reason":"enough"}`, ""},
-		"another kind":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "d"), "yes"); return err }, "", "it asks Question under the id q, Approval under the id p"},
-		"what is not asked":      {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "x"), "yes"); return err }, "", "does not ask that"},
-		"another run":            {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("b", "q"), "yes"); return err }, "", "there is no run b"},
-		"the only one":           {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", ""), "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
-		"a retry with a promise": {func(r *rig) error { _, err := r.Retry(r.t.Context(), to("a", ""), "port 8080", "example.org"); return err }, `{"id":"r","decision":"Retry","guidance":"port 8080","addDomains":["example.org"]}`, ""},
+		"an approval":      {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), digest, false, ""); return err }, `{"id":"p","decision":"ApproveOnce","digest":"` + digest + `"}`, ""},
+		"of the whole run": {func(r *rig) error { _, err := r.Approve(r.t.Context(), to("a", "p"), digest, true, "ok"); return err }, `{"id":"p","decision":"ApproveRun","reason":"ok","digest":"` + digest + `"}`, ""},
+		"of another call": {func(r *rig) error {
+			_, err := r.Approve(r.t.Context(), to("a", "p"), "sha256:b", false, "")
+			return err
+		}, "", "nothing was decided"},
+		"a denial":             {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "p"), digest, "no"); return err }, `{"id":"p","decision":"Deny","reason":"no","digest":"` + digest + `"}`, ""},
+		"of an unseen call":    {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "p"), "", "no"); return err }, "", "nothing was decided"},
+		"a denial of a domain": {func(r *rig) error { _, err := r.Deny(r.t.Context(), to("a", "d"), digest, ""); return err }, `{"id":"d","decision":"Deny"}`, ""},
+		"a domain":             {func(r *rig) error { _, err := r.Allow(r.t.Context(), to("a", "d"), false, ""); return err }, `{"id":"d","decision":"AllowOnce"}`, ""},
+		"a domain for the run": {func(r *rig) error { _, err := r.Allow(r.t.Context(), to("a", "d"), true, ""); return err }, `{"id":"d","decision":"AllowRun"}`, ""},
+		"an outcome":           {func(r *rig) error { _, err := r.Settle(r.t.Context(), to("a", "u"), "Done", "seen"); return err }, `{"id":"u","decision":"Done","reason":"seen"}`, ""},
+		"a stop":               {func(r *rig) error { _, err := r.Stop(r.t.Context(), to("a", "r"), "enough"); return err }, `{"id":"r","decision":"Stop","reason":"enough"}`, ""},
+		"another kind":         {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "d"), "yes"); return err }, "", "it asks Question under the id q, Approval under the id p"},
+		"what is not asked":    {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", "x"), "yes"); return err }, "", "does not ask that"},
+		"another run":          {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("b", "q"), "yes"); return err }, "", "there is no run b"},
+		"the only one":         {func(r *rig) error { _, err := r.Respond(r.t.Context(), to("a", ""), "yes"); return err }, `{"id":"q","answer":"yes"}`, ""},
+		"a retry with a promise": {func(r *rig) error {
+			_, err := r.Retry(r.t.Context(), to("a", ""), "port 8080", "example.org")
+			return err
+		}, `{"id":"r","decision":"Retry","guidance":"port 8080","addDomains":["example.org"]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

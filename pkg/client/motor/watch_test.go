@@ -98,7 +98,7 @@ func TestWatchOfWhatCannotBeWatched(t *testing.T) {
 	}
 }
 
-// A proxy can cut every watch. What the run asks is found by reading it.
+// A proxy can cut every watch. The run is then followed by reading it.
 func TestWatchGoesOnWhileTheRunCanBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, aRun("a"))
