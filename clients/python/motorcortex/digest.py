@@ -34,7 +34,7 @@ def _canonical(arguments: str) -> str:
 
 
 class _Open:
-    """An object or a list whose end is not read yet. What it has is canonical already."""
+    """An object or a list whose end is not read yet. Its parts are canonical already."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind

@@ -24,7 +24,8 @@ def refused(what: str, failure: Failure, role: str, namespace: str) -> MotorCort
     if status == 429:
         return MotorCortexError(f"{what}: the API server has too much to do: {message}. Try again later")
     if status >= 500:
-        return MotorCortexError(f"{what}: {message}. It may have been done: look before you try again")
+        # A viewer changes nothing.
+        return MotorCortexError(f"{what}: {message}. " + ("Try again" if role == "motorcortex-viewer" else "It may have been done: look before you try again"))
     _, by_policy, reason = message.partition("denied request: ")
     if by_policy:
         return Refused(f"{what}: {reason}")

@@ -13,7 +13,7 @@ import urllib3.exceptions
 
 _GROUP, _VERSION = "motorcortex.dev", "v1alpha1"
 
-# What a request raises that was sent, and has no answer or half of one; and one that was not sent.
+# The errors of a request that was sent and has no answer, or half of one; and those of one that was not sent.
 _AWAY = (urllib3.exceptions.HTTPError, OSError)
 _NOT_SENT = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 

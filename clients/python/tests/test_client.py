@@ -88,6 +88,12 @@ class Runs(Rig):
             with self.assertRaises(NotFound):
                 get("a")
 
+    def test_a_read_that_fails_within_the_server(self) -> None:
+        self.api.get_namespaced_custom_object.side_effect = refusal(503, "busy")
+        with self.assertRaisesRegex(MotorCortexError, r"get the run a: busy\. Try again$"):
+            self.client.get("a")
+        self.assertEqual(self.api.get_namespaced_custom_object.call_count, 3)
+
     def test_a_run_that_has_ended_is_not_cancelled(self) -> None:
         self.has(a_run(completionTime="t", reason="Completed"))
         with self.assertRaisesRegex(Refused, "has ended"):

@@ -27,7 +27,9 @@ export function refused(what: string, failure: Failure, role: string, namespace:
     return new MotorCortexError(`${what}: the API server has too much to do: ${failure.message}. Try again later`, options);
   }
   if (failure.status >= 500) {
-    return new MotorCortexError(`${what}: ${failure.message}. It may have been done: look before you try again`, options);
+    // A viewer changes nothing.
+    const next = role === "motorcortex-viewer" ? "Try again" : "It may have been done: look before you try again";
+    return new MotorCortexError(`${what}: ${failure.message}. ${next}`, options);
   }
   // A policy of admission says why, after the sentence that names it.
   const policy = "denied request: ";

@@ -302,6 +302,7 @@ test("a run that is not there is not found", async () => {
   const r = rig(new Failure(404, "x"));
   await assert.rejects(r.client.get("a"), NotFound);
   await assert.rejects(r.client.wait("a"), NotFound);
+  await assert.rejects(rig(new Failure(503, "busy")).client.get("a"), { name: "MotorCortexError", message: "get the run a: busy. Try again" });
 });
 
 test("a run that has ended is not cancelled", async () => {

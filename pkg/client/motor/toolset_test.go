@@ -119,6 +119,7 @@ func TestCalls(t *testing.T) {
 		"a task":               {ToolAct, `{"mode":"agentic","task":"x","credentials":[{"name":"key","secret":"s","hosts":["example.org"]}],"files":[{"path":"a","content":"b"}]}`, aRun("b", ended(true)), `"status":"created"`, ""},
 		"a list":               {ToolTask, `{"action":"list"}`, aRun("a", asking(asked...)), `{"runs":[{"id":"a","status":"AwaitingInput","reason":"Running","task":"count","iterations":0,"waitsFor":"Question"}],"total":1}`, ""},
 		"a status":             {ToolTask, `{"action":"status","runId":"a"}`, aRun("a", ended(true)), `"result":{"ok":true,"summary":"done",`, ""},
+		"the uid of a run":     {ToolTask, `{"action":"status","runId":"a"}`, aRun("a"), `"uid":"uid"`, ""},
 		"no run":               {ToolTask, `{"action":"status","runId":"a"}`, aRun("b"), "", "there is no run a"},
 		"an answer":            {ToolTask, `{"action":"respond","runId":"a","askId":"q","answer":"yes"}`, aRun("a", asking(asked...)), `"runId":"a","previousStatus":"AwaitingInput"`, ""},
 		"files":                {ToolTask, `{"action":"respond","runId":"a","askId":"q","answer":"x","files":[{"path":"a.csv","content":"1"}]}`, aRun("a", asking(asked...)), `"runId":"a"`, ""},
