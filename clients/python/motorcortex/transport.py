@@ -150,6 +150,8 @@ def _sent(api: Any, send: Callable[[Any], _T]) -> _T:
         return send(api)
     except kubernetes.client.ApiException as error:
         raise Failure(error.status or 0, _message(error)) from error
+    except kubernetes.config.ConfigException as error:  # A token is read when a request is made.
+        raise Failure(401, str(error)) from error
     except _NOT_SENT as error:
         raise Failure(0, str(error), sent=False) from error
     except _AWAY as error:

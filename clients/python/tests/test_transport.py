@@ -165,6 +165,10 @@ class Requests(unittest.TestCase):
         with self.assertRaisesRegex(Refused, "watch the run a: .*read again.*log in again"):
             client.wait("a")
         self.assertEqual(len(self.seen), 2)
+        broken = self.configuration("old")
+        broken.get_api_key_with_prefix = mock.Mock(side_effect=kubernetes.config.ConfigException("Token file exists but empty."))
+        with self.assertRaisesRegex(Refused, "Token file exists but empty.*log in again"):
+            Client("ns", broken).get("a")
         configurations = [self.configuration("old")]
 
         def gone() -> Any:
