@@ -50,7 +50,7 @@ func TestAnAnswerMeansWhatIsThere(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Respond(t.Context(), "a", "q", "here", tt.file); err != nil {
+		if _, err := r.Respond(t.Context(), to("a", "q"), "here", tt.file); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -75,7 +75,7 @@ func TestAnAnswerWhoseContentCannotBeSeen(t *testing.T) {
 	} {
 		r := newRig(t, aRun("a", asking(asked...)))
 		r.core.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, tt.err })
-		if _, err := r.Respond(t.Context(), "a", "q", "here", file); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+		if _, err := r.Respond(t.Context(), to("a", "q"), "here", file); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
