@@ -11,7 +11,11 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/internal/signal"
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -70,12 +74,6 @@ var titles = map[v1alpha1.SignalEvent]string{
 	v1alpha1.SignalSkillNeedsReapproval: "needs a new approval",
 }
 
-// verbs are those of kubectl motor that answer an ask.
-var verbs = map[v1alpha1.InputKind]string{
-	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow",
-	v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",
-}
-
 // Of returns the message about a signal. Nothing that a model wrote is in its title, its command or its link. pageURL is "" if there is no page.
 func Of(s *signal.Signal, pageURL string) Notice {
 	n := Notice{ID: s.ID, Event: s.Event, Name: s.Subject, Time: s.Time}
@@ -103,12 +101,8 @@ func (n *Notice) ofRun(d *signal.Result) {
 		if d.Input.Tool != "" {
 			n.Action = line(d.Input.Tool+" "+d.Input.Arguments, maxAction)
 		}
-		if verb := verbs[d.Input.Kind]; verb != "" {
-			n.Command = "kubectl motor " + verb + " " + n.Name + " -n " + n.Namespace + " --id " + d.Input.ID
-			if d.Input.Kind == v1alpha1.InputRetry && d.UID != "" {
-				n.Command += " --uid " + d.UID // A later run of that name asks under the same id.
-			}
-		}
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Namespace: n.Namespace, UID: types.UID(d.UID)}}
+		n.Command = cmp.Or(pending.Exact(run, &v1alpha1.PendingInput{ID: d.Input.ID, Kind: d.Input.Kind}), n.Command)
 	case d.Error != nil:
 		n.Text = line(d.Error.Message, maxText)
 	case d.Task != nil:

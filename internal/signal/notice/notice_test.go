@@ -21,7 +21,10 @@ func askSignal(question string, in *signal.Input) *signal.Signal {
 
 func TestAnAskHasTheCommandThatAnswersIt(t *testing.T) {
 	t.Parallel()
-	for kind, verb := range verbs {
+	for kind, verb := range map[v1alpha1.InputKind]string{
+		v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow",
+		v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",
+	} {
 		n := Of(askSignal("Which?", &signal.Input{ID: "a1", Kind: kind}), "https://motor.example.org/")
 		if want := "kubectl motor " + verb + " fix -n team --id a1"; n.Command != want {
 			t.Errorf("%s: got %q, want %q", kind, n.Command, want)
