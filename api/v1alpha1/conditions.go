@@ -89,12 +89,14 @@ const (
 	CortexArchiveReady = "ArchiveReady"
 	// CortexSinkReady is True when a sink takes its signals. It is the condition of each of status.sinks.
 	CortexSinkReady = "SinkReady"
+	// CortexNotificationsReady is True when every receiver of spec.notifications takes its messages. A MotorCortex without receivers does not have it.
+	CortexNotificationsReady = "NotificationsReady"
 	// CortexStorageAvailable is True while the runs of the namespace keep less in the cluster than they may, so that further runs can begin.
 	CortexStorageAvailable = "StorageAvailable"
 )
 
-// Reasons of the conditions of a MotorCortex. SearchReady and SinkReady are also False with ModelSecretNotFound,
-// ModelSecretKeyMissing and ModelSecretForbidden, about the Secret of the provider or of the sink.
+// Reasons of the conditions of a MotorCortex. SearchReady, SinkReady and NotificationsReady are also False with
+// ModelSecretNotFound, ModelSecretKeyMissing and ModelSecretForbidden, about the Secret of the provider, of the sink or of the receiver.
 const (
 	// ReasonCortexAvailable is a reason of Ready=True, ModelAvailable=True, SearchReady=True, ArchiveReady=True and StorageAvailable=True of a MotorCortex.
 	//
@@ -126,14 +128,14 @@ const (
 	// Do: Read the manager's log, and see the guide of the archive.
 	ReasonArchiveUnavailable = "ArchiveUnavailable"
 
-	// ReasonSinkTakes is a reason of SinkReady=True of a MotorCortex.
+	// ReasonSinkTakes is a reason of SinkReady=True and NotificationsReady=True of a MotorCortex.
 	//
 	// Meaning: The sink took the last signal that it was sent, or was not sent any yet.
 	//
 	// Do: Nothing.
 	ReasonSinkTakes = "Takes"
 
-	// ReasonSinkUnavailable is a reason of SinkReady=False of a MotorCortex.
+	// ReasonSinkUnavailable is a reason of SinkReady=False and NotificationsReady=False of a MotorCortex.
 	//
 	// Meaning: The sink cannot be reached, fails, or asks for a pause. It is tried again, at least every five minutes, and is told then what
 	// it missed.
@@ -142,12 +144,12 @@ const (
 	// --allowed-sink-cidrs says so.
 	ReasonSinkUnavailable = "SinkUnavailable"
 
-	// ReasonSinkRefuses is a reason of SinkReady=False of a MotorCortex.
+	// ReasonSinkRefuses is a reason of SinkReady=False and NotificationsReady=False of a MotorCortex.
 	//
 	// Meaning: The sink answers that the address, the authorization or the signature is wrong, or refuses several signals in succession. It is tried
 	// again, at least every five minutes, and is told then what it missed.
 	//
-	// Do: Correct url, or the Secrets of the sink.
+	// Do: Correct what the message names: url, the Secrets, the addresses of an e-mail, or runSelector.
 	ReasonSinkRefuses = "SinkRefuses"
 
 	// ReasonCortexStorageLow is a reason of StorageAvailable=True of a MotorCortex.

@@ -93,7 +93,7 @@ type Notifications struct {
 }
 
 // NotificationReceiver is a channel that people read.
-// +kubebuilder:validation:XValidation:rule="has(self.webhook) != has(self.slack)",message="a receiver has either webhook or slack"
+// +kubebuilder:validation:XValidation:rule="[has(self.webhook), has(self.slack), has(self.email)].exists_one(x, x)",message="a receiver has exactly one of webhook, slack and email"
 type NotificationReceiver struct {
 	// name of the receiver, for the status.
 	// +kubebuilder:validation:MinLength=1
@@ -107,11 +107,46 @@ type NotificationReceiver struct {
 	// slack gets each message in a channel of Slack.
 	// +optional
 	Slack *SlackReceiver `json:"slack,omitempty"`
+	// email gets each message as an e-mail in plain text.
+	// +optional
+	Email *EmailReceiver `json:"email,omitempty"`
 	// events are those that the receiver is told; unset or empty, all.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
 	// +optional
 	Events []NotificationEvent `json:"events,omitempty"`
+	// runSelector selects the runs that the receiver is told of, by their labels; unset, all. Skills are told whatever it says.
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || size(self.matchLabels) <= 16",message="at most 16 labels"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16",message="at most 16 expressions"
+	// +optional
+	RunSelector *metav1.LabelSelector `json:"runSelector,omitempty"`
+	// remindBeforeSeconds is how long before its deadline an ask that is still open is told once more. Unset, it is not. An ask that had no more
+	// time from the beginning is told once.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=604800
+	// +optional
+	RemindBeforeSeconds int32 `json:"remindBeforeSeconds,omitempty"`
+	// digest says from when on many asks come in one message.
+	// +default={}
+	// +optional
+	Digest *NotificationDigest `json:"digest,omitempty"`
+}
+
+// NotificationDigest bounds how many messages about asks a receiver gets. An ask beyond it waits for one message that lists all such asks. That comes at
+// the end of the window, and earlier if half of the time for one of them is over.
+type NotificationDigest struct {
+	// asks is how many of them have a message of their own within a window. Reminders count, too.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +default=10
+	// +optional
+	Asks int32 `json:"asks,omitempty"`
+	// windowSeconds is the length of the window.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	// +default=600
+	// +optional
+	WindowSeconds int32 `json:"windowSeconds,omitempty"`
 }
 
 // WebhookReceiver is a service that takes messages by HTTP POST. The manager sends them, not the sandbox.
@@ -137,7 +172,66 @@ type SlackReceiver struct {
 	// the URL can write into the channel.
 	// +required
 	URLSecretRef SecretKeyRef `json:"urlSecretRef"`
+	// buttons has messages about asks come with buttons. The webhook must be of an app of Slack whose interactivity leads to the page of the cluster.
+	// +optional
+	Buttons bool `json:"buttons,omitempty"`
 }
+
+// EmailReceiver are mailboxes that people read. The manager hands each message to a mail server, over TLS alone.
+// +kubebuilder:validation:XValidation:rule="has(self.usernameSecretRef) == has(self.passwordSecretRef)",message="usernameSecretRef and passwordSecretRef go together"
+type EmailReceiver struct {
+	// host is the name of the mail server, or its IPv4 address. Its certificate must be for that.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?$`
+	// +required
+	Host string `json:"host"`
+	// port of the mail server, usually 587 with StartTLS and 465 with Implicit.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +default=587
+	// +optional
+	Port int32 `json:"port,omitempty"`
+	// tls is how the connection is encrypted. StartTLS: after the greeting, and a server that does not offer it is sent nothing. Implicit: from
+	// the first byte.
+	// +default="StartTLS"
+	// +optional
+	TLS MailTLS `json:"tls,omitempty"`
+	// sender is the address that messages are from.
+	// +required
+	Sender MailAddress `json:"sender"`
+	// recipients are the addresses of the mailboxes. A server that refuses one of them is sent the message for none.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +required
+	Recipients []MailAddress `json:"recipients"`
+	// usernameSecretRef is the key of a Secret in this namespace that holds the user name at the mail server. Unset, the manager does not log in.
+	// +optional
+	UsernameSecretRef *SecretKeyRef `json:"usernameSecretRef,omitempty"`
+	// passwordSecretRef is the key of a Secret in this namespace that holds the password.
+	// +optional
+	PasswordSecretRef *SecretKeyRef `json:"passwordSecretRef,omitempty"`
+	// caBundle has certificates of authorities, in PEM, by which the host is known, in place of those of the manager's image.
+	// +kubebuilder:validation:MaxLength=16384
+	// +optional
+	CABundle string `json:"caBundle,omitempty"`
+}
+
+// MailAddress is the address of a mailbox without a name, as in team@example.org.
+// +kubebuilder:validation:MaxLength=254
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?$`
+type MailAddress string
+
+// MailTLS is how a connection with a mail server is encrypted.
+// +kubebuilder:validation:Enum=StartTLS;Implicit
+type MailTLS string
+
+const (
+	// MailStartTLS: by STARTTLS, after the greeting of the server.
+	MailStartTLS MailTLS = "StartTLS"
+	// MailImplicitTLS: from the first byte.
+	MailImplicitTLS MailTLS = "Implicit"
+)
 
 // NotificationEvent is a kind of news for people.
 // +kubebuilder:validation:Enum=Asks;Ends;Failures;Skills

@@ -333,7 +333,7 @@ type MotorCortexStatus struct {
 	// storage is what the runs of the namespace keep in the cluster.
 	// +optional
 	Storage *StorageStatus `json:"storage,omitempty"`
-	// conditions are what programs read: Ready, StorageAvailable, and one for each service that is configured.
+	// conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

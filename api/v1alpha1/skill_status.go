@@ -32,6 +32,9 @@ type SkillStatus struct {
 	// state is a word for people.
 	// +optional
 	State SkillState `json:"state,omitempty"`
+	// stateTime is when the skill began to have this state with this revisionName.
+	// +optional
+	StateTime *metav1.Time `json:"stateTime,omitempty"`
 	// message says in one sentence how the skill stands.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

@@ -204,6 +204,92 @@ class MotorCortexSpecModels(TypedDict):
     motor: NotRequired["MotorCortexSpecModelsMotor"]
 
 
+class NotificationReceiverDigest(TypedDict):
+    """
+    digest says from when on many asks come in one message.
+    """
+
+    # asks is how many of them have a message of their own within a window. Reminders count, too.
+    asks: NotRequired[int]
+    # windowSeconds is the length of the window.
+    windowSeconds: NotRequired[int]
+
+
+class NotificationReceiverEmailPasswordSecretRef(TypedDict):
+    """
+    passwordSecretRef is the key of a Secret in this namespace that holds the password.
+    """
+
+    # key in the Secret.
+    key: str
+    # name of the Secret.
+    name: str
+
+
+class NotificationReceiverEmailUsernameSecretRef(TypedDict):
+    """
+    usernameSecretRef is the key of a Secret in this namespace that holds the user name at the mail server. Unset, the manager does not log
+    in.
+    """
+
+    # key in the Secret.
+    key: str
+    # name of the Secret.
+    name: str
+
+
+class NotificationReceiverEmail(TypedDict):
+    """
+    email gets each message as an e-mail in plain text.
+    """
+
+    # caBundle has certificates of authorities, in PEM, by which the host is known, in place of those of the manager's image.
+    caBundle: NotRequired[str]
+    # host is the name of the mail server, or its IPv4 address. Its certificate must be for that.
+    host: str
+    # passwordSecretRef is the key of a Secret in this namespace that holds the password.
+    passwordSecretRef: NotRequired["NotificationReceiverEmailPasswordSecretRef"]
+    # port of the mail server, usually 587 with StartTLS and 465 with Implicit.
+    port: NotRequired[int]
+    # recipients are the addresses of the mailboxes. A server that refuses one of them is sent the message for none.
+    recipients: list[str]
+    # sender is the address that messages are from.
+    sender: str
+    # tls is how the connection is encrypted. StartTLS: after the greeting, and a server that does not offer it is sent nothing. Implicit:
+    # from the first byte.
+    tls: NotRequired[Literal["StartTLS", "Implicit"]]
+    # usernameSecretRef is the key of a Secret in this namespace that holds the user name at the mail server. Unset, the manager does not
+    # log in.
+    usernameSecretRef: NotRequired["NotificationReceiverEmailUsernameSecretRef"]
+
+
+class NotificationReceiverRunSelectorMatchExpressions(TypedDict):
+    """
+    A label selector requirement is a selector that contains values, a key, and an operator that relates the key and values.
+    """
+
+    # key is the label key that the selector applies to.
+    key: str
+    # operator represents a key's relationship to a set of values. Valid operators are In, NotIn, Exists and DoesNotExist.
+    operator: str
+    # values is an array of string values. If the operator is In or NotIn, the values array must be non-empty. If the operator is Exists or
+    # DoesNotExist, the values array must be empty. This array is replaced during a strategic merge patch.
+    values: NotRequired[list[str]]
+
+
+class NotificationReceiverRunSelector(TypedDict):
+    """
+    runSelector selects the runs that the receiver is told of, by their labels; unset, all. Skills are told whatever it says.
+    """
+
+    # matchExpressions is a list of label selector requirements. The requirements are ANDed.
+    matchExpressions: NotRequired[list["NotificationReceiverRunSelectorMatchExpressions"]]
+    # matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels map is equivalent to an element of
+    # matchExpressions, whose key field is "key", the operator is "In", and the values array contains only "value". The requirements are
+    # ANDed.
+    matchLabels: NotRequired[dict[str, str]]
+
+
 class NotificationReceiverSlackUrlSecretRef(TypedDict):
     """
     urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows the
@@ -221,6 +307,9 @@ class NotificationReceiverSlack(TypedDict):
     slack gets each message in a channel of Slack.
     """
 
+    # buttons has messages about asks come with buttons. The webhook must be of an app of Slack whose interactivity leads to the page of the
+    # cluster.
+    buttons: NotRequired[bool]
     # urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows
     # the URL can write into the channel.
     urlSecretRef: "NotificationReceiverSlackUrlSecretRef"
@@ -257,10 +346,19 @@ class NotificationReceiver(TypedDict):
     NotificationReceiver is a channel that people read.
     """
 
+    # digest says from when on many asks come in one message.
+    digest: NotRequired["NotificationReceiverDigest"]
+    # email gets each message as an e-mail in plain text.
+    email: NotRequired["NotificationReceiverEmail"]
     # events are those that the receiver is told; unset or empty, all.
     events: NotRequired[list[Literal["Asks", "Ends", "Failures", "Skills"]]]
     # name of the receiver, for the status.
     name: str
+    # remindBeforeSeconds is how long before its deadline an ask that is still open is told once more. Unset, it is not. An ask that had no
+    # more time from the beginning is told once.
+    remindBeforeSeconds: NotRequired[int]
+    # runSelector selects the runs that the receiver is told of, by their labels; unset, all. Skills are told whatever it says.
+    runSelector: NotRequired["NotificationReceiverRunSelector"]
     # slack gets each message in a channel of Slack.
     slack: NotRequired["NotificationReceiverSlack"]
     # webhook gets each message as JSON by HTTP POST.
@@ -538,7 +636,7 @@ class MotorCortexStatus(TypedDict):
     spec changes and every five minutes, every minute while one of them is not available.
     """
 
-    # conditions are what programs read: Ready, StorageAvailable, and one for each service that is configured.
+    # conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
     conditions: NotRequired[list["MotorCortexStatusConditions"]]
     # model is the name of the model that drives the runs of the namespace which name none themselves, unset if there is none.
     model: NotRequired[str]
@@ -2838,6 +2936,8 @@ class SkillStatus(TypedDict):
     source: NotRequired["SkillStatusSource"]
     # state is a word for people.
     state: NotRequired[Literal["PendingReview", "AwaitingApproval", "Approved", "NeedsReapproval", "Rejected", "Revoked"]]
+    # stateTime is when the skill began to have this state with this revisionName.
+    stateTime: NotRequired[str]
     # usage counts the runs of the skill. It is written rarely.
     usage: NotRequired["SkillStatusUsage"]
 

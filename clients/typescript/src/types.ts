@@ -263,6 +263,123 @@ export interface MotorCortexSpecModels {
 }
 
 /**
+ * digest says from when on many asks come in one message.
+ */
+export interface NotificationReceiverDigest {
+  /**
+   * asks is how many of them have a message of their own within a window. Reminders count, too.
+   */
+  asks?: number;
+  /**
+   * windowSeconds is the length of the window.
+   */
+  windowSeconds?: number;
+}
+
+/**
+ * passwordSecretRef is the key of a Secret in this namespace that holds the password.
+ */
+export interface NotificationReceiverEmailPasswordSecretRef {
+  /**
+   * key in the Secret.
+   */
+  key: string;
+  /**
+   * name of the Secret.
+   */
+  name: string;
+}
+
+/**
+ * usernameSecretRef is the key of a Secret in this namespace that holds the user name at the mail server. Unset, the manager does not log
+ * in.
+ */
+export interface NotificationReceiverEmailUsernameSecretRef {
+  /**
+   * key in the Secret.
+   */
+  key: string;
+  /**
+   * name of the Secret.
+   */
+  name: string;
+}
+
+/**
+ * email gets each message as an e-mail in plain text.
+ */
+export interface NotificationReceiverEmail {
+  /**
+   * caBundle has certificates of authorities, in PEM, by which the host is known, in place of those of the manager's image.
+   */
+  caBundle?: string;
+  /**
+   * host is the name of the mail server, or its IPv4 address. Its certificate must be for that.
+   */
+  host: string;
+  /**
+   * passwordSecretRef is the key of a Secret in this namespace that holds the password.
+   */
+  passwordSecretRef?: NotificationReceiverEmailPasswordSecretRef;
+  /**
+   * port of the mail server, usually 587 with StartTLS and 465 with Implicit.
+   */
+  port?: number;
+  /**
+   * recipients are the addresses of the mailboxes. A server that refuses one of them is sent the message for none.
+   */
+  recipients: string[];
+  /**
+   * sender is the address that messages are from.
+   */
+  sender: string;
+  /**
+   * tls is how the connection is encrypted. StartTLS: after the greeting, and a server that does not offer it is sent nothing. Implicit:
+   * from the first byte.
+   */
+  tls?: "StartTLS" | "Implicit";
+  /**
+   * usernameSecretRef is the key of a Secret in this namespace that holds the user name at the mail server. Unset, the manager does not log
+   * in.
+   */
+  usernameSecretRef?: NotificationReceiverEmailUsernameSecretRef;
+}
+
+/**
+ * A label selector requirement is a selector that contains values, a key, and an operator that relates the key and values.
+ */
+export interface NotificationReceiverRunSelectorMatchExpressions {
+  /**
+   * key is the label key that the selector applies to.
+   */
+  key: string;
+  /**
+   * operator represents a key's relationship to a set of values. Valid operators are In, NotIn, Exists and DoesNotExist.
+   */
+  operator: string;
+  /**
+   * values is an array of string values. If the operator is In or NotIn, the values array must be non-empty. If the operator is Exists or
+   * DoesNotExist, the values array must be empty. This array is replaced during a strategic merge patch.
+   */
+  values?: string[];
+}
+
+/**
+ * runSelector selects the runs that the receiver is told of, by their labels; unset, all. Skills are told whatever it says.
+ */
+export interface NotificationReceiverRunSelector {
+  /**
+   * matchExpressions is a list of label selector requirements. The requirements are ANDed.
+   */
+  matchExpressions?: NotificationReceiverRunSelectorMatchExpressions[];
+  /**
+   * matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels map is equivalent to an element of matchExpressions,
+   * whose key field is "key", the operator is "In", and the values array contains only "value". The requirements are ANDed.
+   */
+  matchLabels?: Record<string, string>;
+}
+
+/**
  * urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows the
  * URL can write into the channel.
  */
@@ -281,6 +398,11 @@ export interface NotificationReceiverSlackUrlSecretRef {
  * slack gets each message in a channel of Slack.
  */
 export interface NotificationReceiverSlack {
+  /**
+   * buttons has messages about asks come with buttons. The webhook must be of an app of Slack whose interactivity leads to the page of the
+   * cluster.
+   */
+  buttons?: boolean;
   /**
    * urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows
    * the URL can write into the channel.
@@ -327,6 +449,14 @@ export interface NotificationReceiverWebhook {
  */
 export interface NotificationReceiver {
   /**
+   * digest says from when on many asks come in one message.
+   */
+  digest?: NotificationReceiverDigest;
+  /**
+   * email gets each message as an e-mail in plain text.
+   */
+  email?: NotificationReceiverEmail;
+  /**
    * events are those that the receiver is told; unset or empty, all.
    */
   events?: ("Asks" | "Ends" | "Failures" | "Skills")[];
@@ -334,6 +464,15 @@ export interface NotificationReceiver {
    * name of the receiver, for the status.
    */
   name: string;
+  /**
+   * remindBeforeSeconds is how long before its deadline an ask that is still open is told once more. Unset, it is not. An ask that had no
+   * more time from the beginning is told once.
+   */
+  remindBeforeSeconds?: number;
+  /**
+   * runSelector selects the runs that the receiver is told of, by their labels; unset, all. Skills are told whatever it says.
+   */
+  runSelector?: NotificationReceiverRunSelector;
   /**
    * slack gets each message in a channel of Slack.
    */
@@ -729,7 +868,7 @@ export interface MotorCortexStatusStorage {
  */
 export interface MotorCortexStatus {
   /**
-   * conditions are what programs read: Ready, StorageAvailable, and one for each service that is configured.
+   * conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
    */
   conditions?: MotorCortexStatusConditions[];
   /**
@@ -4162,6 +4301,10 @@ export interface SkillStatus {
    * state is a word for people.
    */
   state?: "PendingReview" | "AwaitingApproval" | "Approved" | "NeedsReapproval" | "Rejected" | "Revoked";
+  /**
+   * stateTime is when the skill began to have this state with this revisionName.
+   */
+  stateTime?: string;
   /**
    * usage counts the runs of the skill. It is written rarely.
    */
