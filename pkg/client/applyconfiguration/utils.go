@@ -58,6 +58,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.EgressBoundsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EgressStatus"):
 		return &apiv1alpha1.EgressStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EmailReceiver"):
+		return &apiv1alpha1.EmailReceiverApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExecutionStatus"):
 		return &apiv1alpha1.ExecutionStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExtractedFrom"):
@@ -102,6 +104,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MotorStepSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MotorStepStatus"):
 		return &apiv1alpha1.MotorStepStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NotificationDigest"):
+		return &apiv1alpha1.NotificationDigestApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NotificationReceiver"):
 		return &apiv1alpha1.NotificationReceiverApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Notifications"):

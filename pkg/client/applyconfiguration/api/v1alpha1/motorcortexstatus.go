@@ -20,7 +20,7 @@ type MotorCortexStatusApplyConfiguration struct {
 	Model *string `json:"model,omitempty"`
 	// storage is what the runs of the namespace keep in the cluster.
 	Storage *StorageStatusApplyConfiguration `json:"storage,omitempty"`
-	// conditions are what programs read: Ready, StorageAvailable, and one for each service that is configured.
+	// conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
 	// at most once a minute, and once an hour while nothing is delivered.

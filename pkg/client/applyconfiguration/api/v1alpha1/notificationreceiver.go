@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 	apiv1alpha1 "motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
@@ -19,8 +20,17 @@ type NotificationReceiverApplyConfiguration struct {
 	Webhook *WebhookReceiverApplyConfiguration `json:"webhook,omitempty"`
 	// slack gets each message in a channel of Slack.
 	Slack *SlackReceiverApplyConfiguration `json:"slack,omitempty"`
+	// email gets each message as an e-mail in plain text.
+	Email *EmailReceiverApplyConfiguration `json:"email,omitempty"`
 	// events are those that the receiver is told; unset or empty, all.
 	Events []apiv1alpha1.NotificationEvent `json:"events,omitempty"`
+	// runSelector selects the runs that the receiver is told of, by their labels; unset, all. Skills are told whatever it says.
+	RunSelector *v1.LabelSelectorApplyConfiguration `json:"runSelector,omitempty"`
+	// remindBeforeSeconds is how long before its deadline an ask that is still open is told once more. Unset, it is not. An ask that had no more
+	// time from the beginning is told once.
+	RemindBeforeSeconds *int32 `json:"remindBeforeSeconds,omitempty"`
+	// digest says from when on many asks come in one message.
+	Digest *NotificationDigestApplyConfiguration `json:"digest,omitempty"`
 }
 
 // NotificationReceiverApplyConfiguration constructs a declarative configuration of the NotificationReceiver type for use with
@@ -53,6 +63,14 @@ func (b *NotificationReceiverApplyConfiguration) WithSlack(value *SlackReceiverA
 	return b
 }
 
+// WithEmail sets the Email field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Email field is set to the value of the last call.
+func (b *NotificationReceiverApplyConfiguration) WithEmail(value *EmailReceiverApplyConfiguration) *NotificationReceiverApplyConfiguration {
+	b.Email = value
+	return b
+}
+
 // WithEvents adds the given value to the Events field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Events field.
@@ -60,5 +78,29 @@ func (b *NotificationReceiverApplyConfiguration) WithEvents(values ...apiv1alpha
 	for i := range values {
 		b.Events = append(b.Events, values[i])
 	}
+	return b
+}
+
+// WithRunSelector sets the RunSelector field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RunSelector field is set to the value of the last call.
+func (b *NotificationReceiverApplyConfiguration) WithRunSelector(value *v1.LabelSelectorApplyConfiguration) *NotificationReceiverApplyConfiguration {
+	b.RunSelector = value
+	return b
+}
+
+// WithRemindBeforeSeconds sets the RemindBeforeSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RemindBeforeSeconds field is set to the value of the last call.
+func (b *NotificationReceiverApplyConfiguration) WithRemindBeforeSeconds(value int32) *NotificationReceiverApplyConfiguration {
+	b.RemindBeforeSeconds = &value
+	return b
+}
+
+// WithDigest sets the Digest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Digest field is set to the value of the last call.
+func (b *NotificationReceiverApplyConfiguration) WithDigest(value *NotificationDigestApplyConfiguration) *NotificationReceiverApplyConfiguration {
+	b.Digest = value
 	return b
 }

@@ -5,7 +5,8 @@
 package v1alpha1
 
 import (
-	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 	apiv1alpha1 "motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
@@ -18,10 +19,12 @@ type SkillStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// state is a word for people.
 	State *apiv1alpha1.SkillState `json:"state,omitempty"`
+	// stateTime is when the skill began to have this state with this revisionName.
+	StateTime *v1.Time `json:"stateTime,omitempty"`
 	// message says in one sentence how the skill stands.
 	Message *string `json:"message,omitempty"`
 	// conditions are what programs read.
-	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// description as the SKILL.md of revision has it.
 	Description *string `json:"description,omitempty"`
 	// revisionName is the newest SkillRevision: what an approval is asked for, unless it has it.
@@ -69,6 +72,14 @@ func (b *SkillStatusApplyConfiguration) WithState(value apiv1alpha1.SkillState) 
 	return b
 }
 
+// WithStateTime sets the StateTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StateTime field is set to the value of the last call.
+func (b *SkillStatusApplyConfiguration) WithStateTime(value v1.Time) *SkillStatusApplyConfiguration {
+	b.StateTime = &value
+	return b
+}
+
 // WithMessage sets the Message field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Message field is set to the value of the last call.
@@ -80,7 +91,7 @@ func (b *SkillStatusApplyConfiguration) WithMessage(value string) *SkillStatusAp
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *SkillStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *SkillStatusApplyConfiguration {
+func (b *SkillStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *SkillStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithConditions")

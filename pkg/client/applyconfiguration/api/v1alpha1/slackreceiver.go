@@ -12,6 +12,8 @@ type SlackReceiverApplyConfiguration struct {
 	// urlSecretRef is the key of a Secret in this namespace that holds the URL of the incoming webhook, which begins with https. Who knows
 	// the URL can write into the channel.
 	URLSecretRef *SecretKeyRefApplyConfiguration `json:"urlSecretRef,omitempty"`
+	// buttons has messages about asks come with buttons. The webhook must be of an app of Slack whose interactivity leads to the page of the cluster.
+	Buttons *bool `json:"buttons,omitempty"`
 }
 
 // SlackReceiverApplyConfiguration constructs a declarative configuration of the SlackReceiver type for use with
@@ -25,5 +27,13 @@ func SlackReceiver() *SlackReceiverApplyConfiguration {
 // If called multiple times, the URLSecretRef field is set to the value of the last call.
 func (b *SlackReceiverApplyConfiguration) WithURLSecretRef(value *SecretKeyRefApplyConfiguration) *SlackReceiverApplyConfiguration {
 	b.URLSecretRef = value
+	return b
+}
+
+// WithButtons sets the Buttons field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Buttons field is set to the value of the last call.
+func (b *SlackReceiverApplyConfiguration) WithButtons(value bool) *SlackReceiverApplyConfiguration {
+	b.Buttons = &value
 	return b
 }
