@@ -38,8 +38,10 @@ type Result struct {
 	Tools     string `json:"tools,omitempty"`
 	Step      string `json:"step,omitempty"`
 	// Question is what a person is asked, and Input how it is answered.
-	Question string   `json:"question,omitempty"`
-	Input    *Input   `json:"input,omitempty"`
+	Question string `json:"question,omitempty"`
+	Input    *Input `json:"input,omitempty"`
+	// Reminder is true if the ask was told before, and its deadline is near.
+	Reminder bool     `json:"reminder,omitempty"`
 	Task     *Task    `json:"result,omitempty"`
 	Error    *Failure `json:"error,omitempty"`
 }

@@ -38,6 +38,9 @@ func Searched(line string) string {
 	return hide(text.Shown(text.FirstBytes(line, maxSearched)))
 }
 
+// HasSecret reports whether a text looks as if it had a secret in it, or was too long to be searched. Such a text must not leave the cluster.
+func HasSecret(s string) bool { return hide(s) != s }
+
 // FirstLine returns the first line of a text that is not blank, without the blanks around it.
 func FirstLine(s string) string {
 	for line := range strings.Lines(s) {

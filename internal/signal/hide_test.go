@@ -22,6 +22,9 @@ func TestALineThatLooksLikeASecretIsHidden(t *testing.T) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
+	if HasSecret("I count words.") || !HasSecret("aws_access_key_id = "+awsKey) {
+		t.Error("what is hidden is not known to be a secret")
+	}
 	if got := shown("x\x1b["+strings.Repeat("<", 99), 60); len(got) > 60 || strings.Contains(got, "\x1b") {
 		t.Errorf("got %q", got)
 	}

@@ -24,6 +24,10 @@ type Run struct {
 	Step *v1alpha1.MotorStep
 	// Deleted is true if the run does not exist any more, and the rest is what it was last.
 	Deleted bool
+	// Remind is how long before its deadline an ask that is still open is told again; 0 for never.
+	Remind time.Duration
+	// Now is the time by which reminders are due.
+	Now time.Time
 }
 
 // Next returns the next signal about a run, and the cursor of a receiver that was told it. wants reports which events the receiver is told; the
@@ -66,10 +70,15 @@ func (r Run) next(c Cursor) (*Signal, Cursor) {
 	for i := range r.Status.PendingInputs {
 		p := &r.Status.PendingInputs[i]
 		if !p.Answered && !slices.Contains(c.Asks, p.ID) && (!c.Once || !c.isOld(p.AskTime.Time)) {
-			return r.signal(v1alpha1.SignalRunAwaitingInput, p.AskTime.Time, askOf(p), p.ID), c.withAsk(p.ID, r.Status.PendingInputs)
+			next := c.withAsk(p.ID, r.Status.PendingInputs)
+			if at, ok := r.due(p); ok && !r.Now.Before(at) {
+				// It is told late, and a reminder right after it would tell nothing.
+				next = next.withReminder(p.ID, r.Status.PendingInputs)
+			}
+			return r.signal(v1alpha1.SignalRunAwaitingInput, p.AskTime.Time, askOf(p), p.ID), next
 		}
 	}
-	return nil, c
+	return r.reminder(c)
 }
 
 // end returns the signal of the end of a run that is over, nil if that was told before the cursor's beginning.

@@ -25,7 +25,7 @@ type Signal struct {
 	Source, Subject string
 	// Time is when it happened.
 	Time time.Time
-	// Data is a *Result or a *SkillData.
+	// Data is a *Result, a *SkillData or a *Digest.
 	Data any
 }
 

@@ -44,8 +44,8 @@ var skillStates = map[v1alpha1.SkillState]struct {
 }
 
 // NextOfSkill returns the signal about the state of a skill, nil if the receiver was told it, and the cursor of a receiver that was told it. A
-// state is not told that was over before its turn came. The times of a status do not tell when each state began, so a cursor that was lost has
-// each skill told again.
+// state is not told that was over before its turn came. A cursor that was lost has each skill told again, unless it is told once: then a state that began
+// before the cursor's beginning counts as told.
 func NextOfSkill(s *v1alpha1.Skill, c Cursor, wants func(v1alpha1.SignalEvent) bool) (*Signal, Cursor) {
 	is, known := skillStates[s.Status.State]
 	approved := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionApproved)
@@ -59,7 +59,7 @@ func NextOfSkill(s *v1alpha1.Skill, c Cursor, wants func(v1alpha1.SignalEvent) b
 		return nil, c
 	}
 	c.Skill = key
-	if !wants(is.event) {
+	if began := s.Status.StateTime; c.Once && began != nil && c.isOld(began.Time) || !wants(is.event) {
 		return nil, c
 	}
 	d := &SkillData{

@@ -4,6 +4,7 @@ package signal
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,28 @@ func TestEachStateOfASkillIsToldOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAStateOfASkillIsNotToldAgainToPeople(t *testing.T) {
+	t.Parallel()
+	s := skillIn(v1alpha1.SkillAwaitingApproval, "r1", "AwaitingApproval", 1)
+	began := s.Status.Conditions[0].LastTransitionTime.Add(time.Hour)
+	for name, tt := range map[string]struct {
+		began *metav1.Time
+		c     Cursor
+		told  bool
+	}{
+		"of before":             {new(metav1.NewTime(began)), Cursor{From: began.Add(time.Second), Once: true}, false},
+		"of since":              {new(metav1.NewTime(began)), Cursor{From: began.Add(-time.Second), Once: true}, true},
+		"of an unknown instant": {nil, Cursor{From: began.Add(time.Second), Once: true}, true},
+		"to a sink":             {new(metav1.NewTime(began)), Cursor{From: began.Add(time.Second)}, true},
+	} {
+		s.Status.StateTime = tt.began
+		what, next := NextOfSkill(s, tt.c, all)
+		if again, _ := NextOfSkill(s, next, all); (what != nil) != tt.told || again != nil {
+			t.Errorf("%s: told is %v, and then %v", name, what != nil, again)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package notice
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ import (
 )
 
 const (
+	// maxListed is how many asks a digest lists.
+	maxListed = 20
 	// maxTitle, maxText and maxAction are the most bytes of a message's parts. Slack takes 3000 characters, and a character of it can become five.
 	maxTitle, maxText, maxAction = 256, 400, 200
 )
@@ -32,7 +35,8 @@ type Notice struct {
 	// Event is that of the signal, as in RunAwaitingInput.
 	Event     v1alpha1.SignalEvent `json:"event"`
 	Namespace string               `json:"namespace"`
-	Name      string               `json:"name"`
+	// Name is that of the run or the skill. A digest has none.
+	Name string `json:"name,omitempty"`
 	// Title says in a few words what happened to which object.
 	Title string `json:"title"`
 	// Text is the question, the summary or the failure, in one line. A model can have written it.
@@ -43,9 +47,17 @@ type Notice struct {
 	Deadline *time.Time `json:"deadline,omitempty"`
 	// Command answers at a terminal, or shows more.
 	Command string `json:"command,omitempty"`
-	// Link leads to the run or the skill on the page.
+	// Link leads to the run or the skill on the page, of a digest to all that waits.
 	Link string    `json:"link,omitempty"`
 	Time time.Time `json:"time"`
+	// Reminder is true if the ask was told before, and its deadline is near.
+	Reminder bool `json:"reminder,omitempty"`
+	// Asks are those that a digest lists, and More is how many there are beside them.
+	Asks []Notice `json:"asks,omitempty"`
+	More int      `json:"more,omitempty"`
+
+	// ask is that of the message, nil for none.
+	ask *signal.Result
 }
 
 // Events returns the signals that a receiver of these events is told. It never returns none.
@@ -82,11 +94,18 @@ func Of(s *signal.Signal, pageURL string) Notice {
 	case *signal.Result:
 		n.Namespace = d.Namespace
 		n.ofRun(d)
+	case *signal.Digest:
+		n.ofDigest(d, pageURL)
+		return n
 	case *signal.SkillData:
 		kind, n.Namespace, n.Text = "Skill", d.Namespace, line(d.Description, maxText)
 		n.Command = "kubectl motor skill review " + n.Name + " -n " + n.Namespace
 	}
-	n.Title = text.CutBytes(kind+" "+n.Namespace+"/"+n.Name+" "+cmp.Or(titles[s.Event], "changed"), maxTitle)
+	what := cmp.Or(titles[s.Event], "changed")
+	if n.Reminder {
+		what = "still " + what
+	}
+	n.Title = text.CutBytes(kind+" "+n.Namespace+"/"+n.Name+" "+what, maxTitle)
 	if pageURL != "" {
 		n.Link = strings.TrimRight(pageURL, "/") + "/#/" + strings.ToLower(kind) + "s/" + url.PathEscape(n.Namespace) + "/" + url.PathEscape(n.Name)
 	}
@@ -97,6 +116,7 @@ func (n *Notice) ofRun(d *signal.Result) {
 	n.Command = "kubectl motor why " + n.Name + " -n " + n.Namespace
 	switch {
 	case d.Input != nil:
+		n.ask, n.Reminder = d, d.Reminder
 		n.Text, n.Deadline = line(d.Question, maxText), d.Input.ExpirationTime
 		if d.Input.Tool != "" {
 			n.Action = line(d.Input.Tool+" "+d.Input.Arguments, maxAction)
@@ -108,6 +128,31 @@ func (n *Notice) ofRun(d *signal.Result) {
 	case d.Task != nil:
 		n.Text = line(d.Task.Summary, maxText)
 	}
+}
+
+func (n *Notice) ofDigest(d *signal.Digest, pageURL string) {
+	n.Namespace = d.Namespace
+	n.Title = fmt.Sprintf("%d asks in %s wait for an answer", len(d.Asks), d.Namespace)
+	for _, s := range d.Asks[:min(len(d.Asks), maxListed)] {
+		n.Asks = append(n.Asks, Of(s, pageURL))
+	}
+	n.More = len(d.Asks) - len(n.Asks)
+	n.Command = "kubectl motor inbox -n " + d.Namespace
+	if pageURL != "" {
+		n.Link = strings.TrimRight(pageURL, "/") + "/#/inbox"
+	}
+}
+
+// brief is an ask of a digest in one line.
+func (n *Notice) brief() string {
+	s := n.Name + ": " + n.Text
+	if n.Action != "" {
+		s = n.Name + ": " + n.Action
+	}
+	if n.Deadline != nil {
+		s += " (until " + n.Deadline.UTC().Format(time.RFC3339) + ")"
+	}
+	return s
 }
 
 // line returns the beginning of a text in one line, without what a terminal or a page would obey.

@@ -89,3 +89,39 @@ func TestEventsOfAReceiverAreThoseItNames(t *testing.T) {
 		}
 	}
 }
+
+func TestADigestListsItsAsks(t *testing.T) {
+	t.Parallel()
+	var asks []*signal.Signal
+	for range 25 {
+		asks = append(asks, askSignal("Which <!channel>?", &signal.Input{ID: "a1", Kind: v1alpha1.InputQuestion, ExpirationTime: new(time.Unix(60, 0))}))
+	}
+	n := Of(signal.DigestOf("team", asks, time.Unix(0, 0)), "https://motor.example.org")
+	if n.Title != "25 asks in team wait for an answer" || len(n.Asks) != maxListed || n.More != 5 || n.Command != "kubectl motor inbox -n team" ||
+		n.Link != "https://motor.example.org/#/inbox" || n.Asks[0].Command != "kubectl motor answer fix -n team --id a1" {
+		t.Errorf("got %+v", n)
+	}
+	for _, got := range []string{Plain(n), slackOf(t, n)} {
+		if strings.Count(got, "fix: Which") != maxListed || !strings.Contains(got, "and 5 more") || !strings.Contains(got, "(until 1970-01-01T00:01:00Z)") {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+func slackOf(t *testing.T, n Notice) string {
+	t.Helper()
+	body, err := Slack(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func TestAReminderSaysThatItIsOne(t *testing.T) {
+	t.Parallel()
+	s := askSignal("Which?", &signal.Input{ID: "a1", Kind: v1alpha1.InputQuestion})
+	s.Data.(*signal.Result).Reminder = true
+	if n := Of(s, ""); n.Title != "Run team/fix still waits for an answer" || !n.Reminder {
+		t.Errorf("got %+v", n)
+	}
+}

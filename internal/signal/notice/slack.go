@@ -4,6 +4,7 @@ package notice
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -17,15 +18,24 @@ type textObject struct {
 }
 
 type block struct {
-	Type string     `json:"type"`
-	Text textObject `json:"text"`
+	Type     string      `json:"type"`
+	Text     *textObject `json:"text,omitempty"`
+	Elements []element   `json:"elements,omitempty"`
 }
 
 // Slack returns the message as an incoming webhook of Slack takes it. The texts of a run are plain text: there Slack reads no markup, and so
 // no mention and no link with another name.
-func Slack(n Notice) ([]byte, error) {
-	plain := func(s string) block { return block{"section", textObject{Type: "plain_text", Text: s}} }
+func Slack(n Notice) ([]byte, error) { return slack(n, nil) }
+
+func slack(n Notice, buttons []element) ([]byte, error) {
+	plain := func(s string) block { return block{Type: "section", Text: &textObject{Type: "plain_text", Text: s}} }
 	blocks := []block{plain(n.Title)}
+	for i := range n.Asks {
+		blocks = append(blocks, plain(n.Asks[i].brief()))
+	}
+	if n.More > 0 {
+		blocks = append(blocks, plain(fmt.Sprintf("and %d more", n.More)))
+	}
 	if n.Text != "" {
 		blocks = append(blocks, plain(n.Text))
 	}
@@ -43,7 +53,10 @@ func Slack(n Notice) ([]byte, error) {
 		last = append(last, "<"+escape(n.Link)+"|Open the page>")
 	}
 	if len(last) > 0 {
-		blocks = append(blocks, block{"section", textObject{Type: "mrkdwn", Text: strings.Join(last, "\n"), Verbatim: true}})
+		blocks = append(blocks, block{Type: "section", Text: &textObject{Type: "mrkdwn", Text: strings.Join(last, "\n"), Verbatim: true}})
+	}
+	if len(buttons) > 0 {
+		blocks = append(blocks, block{Type: "actions", Elements: buttons})
 	}
 	return json.Marshal(struct {
 		// Text is what a notification of a telephone shows.
