@@ -47,6 +47,7 @@ require (
 	github.com/pkg/browser v0.0.0-20240102092130-5ac0b6a4141c
 	github.com/prometheus/common v0.70.0
 	github.com/spf13/cobra v1.10.2
+	github.com/wneessen/go-mail v0.8.1
 	go.opentelemetry.io/proto/otlp v1.10.0
 	golang.org/x/oauth2 v0.38.0
 	golang.org/x/sync v0.24.0

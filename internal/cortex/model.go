@@ -178,6 +178,15 @@ func (r Resolver) SinkSecrets(ctx context.Context, namespace string, s *v1alpha1
 	return authorization, signingKey, nil
 }
 
+// ReceiverSecret returns a value that a receiver of notifications needs, the zero Value without a reference: what it is, is for messages. The error is a
+// *Problem if a person must correct the configuration.
+func (r Resolver) ReceiverSecret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, what string) (secret.Value, error) {
+	if ref == nil {
+		return secret.Value{}, nil
+	}
+	return r.key(ctx, namespace, ref, "receiver", what)
+}
+
 // apiKey is what the value of a Secret is, for a message.
 const apiKey = "API key"
 

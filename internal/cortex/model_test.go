@@ -278,6 +278,22 @@ func TestSinkSecrets(t *testing.T) {
 	}
 }
 
+func TestReceiverSecret(t *testing.T) {
+	t.Parallel()
+	r := Resolver{Secrets: reader{secrets: map[string]map[string]string{"mail": {"password": "s3cret\n"}}}}
+	if v, err := r.ReceiverSecret(t.Context(), "ns", nil, "password"); err != nil || !v.IsEmpty() {
+		t.Errorf("without a reference: %v", err)
+	}
+	if v, err := r.ReceiverSecret(t.Context(), "ns", ref("mail", "password"), "password"); err != nil || v.RevealText() != "s3cret" {
+		t.Errorf("got %v", err)
+	}
+	_, err := r.ReceiverSecret(t.Context(), "ns", ref("mail", "user"), "user name")
+	want := "The Secret mail in namespace ns has no value under the key user. Put the receiver's user name there."
+	if p, ok := AsProblem(err); !ok || p.Message != want {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A text ends the runs of a model for which a MotorCortex sets that, and of no other: not those of the manager's own endpoint either.
 func TestTextEnds(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,22 @@ type Target struct {
 	SigningKey secret.Value
 	// Format words the signal as JSON of another kind; nil for a CloudEvent.
 	Format func(*signal.Signal) ([]byte, error)
+	// Mail is where an e-mail goes, nil for a target of HTTP.
+	Mail *Mail
+}
+
+// Mail is a mail server, and the mailboxes that it is asked to deliver to.
+type Mail struct {
+	Host string
+	Port int
+	// Implicit has TLS begin with the connection, and not after STARTTLS.
+	Implicit bool
+	From     string
+	To       []string
+	// Username and Password log in, unless they are the zero Value.
+	Username, Password secret.Value
+	// PageURL is where messages link to, "" for nowhere.
+	PageURL string
 }
 
 // Failure is why a sink did not take a signal.
