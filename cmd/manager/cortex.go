@@ -46,9 +46,10 @@ func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out o
 }
 
 // setupSignals builds the controller that tells the sinks of each MotorCortex what becomes of its runs and skills.
-func setupSignals(mgr ctrl.Manager, clock *timekeeper.Clock, secrets cortex.Resolver, out outside) error {
+func setupSignals(mgr ctrl.Manager, clock *timekeeper.Clock, secrets cortex.Resolver, out outside, count signalcontroller.Counter) error {
 	r := &signalcontroller.Reconciler{
-		Client: mgr.GetClient(), Secrets: secrets, NewSender: signalcontroller.NewSender(out.sinks, out.inside, clock.Now), Now: clock.Now,
+		Client: mgr.GetClient(), Secrets: secrets, Counter: count, Now: clock.Now,
+		NewSender: signalcontroller.NewSender(out.sinks, out.inside, clock.Now), NewMailer: signalcontroller.NewMailer(out.mailServers),
 	}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of signals: %w", err)

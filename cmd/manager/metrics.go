@@ -30,6 +30,7 @@ type telemetry struct {
 	models   *metrics.Models
 	loops    *metrics.Loops
 	leader   *metrics.Leader
+	signals  *metrics.Signals
 }
 
 // newTelemetry makes them and registers them. builtIn is the name of the built-in model, "" if there is none.
@@ -38,10 +39,11 @@ func newTelemetry(to prometheus.Registerer, builtIn string) (*telemetry, error) 
 	models, modelsErr := metrics.NewModels(to, builtIn, time.Now)
 	loops, loopsErr := metrics.NewLoops(to)
 	leader, leaderErr := metrics.NewLeader(to, time.Now)
-	if err := errors.Join(err, modelsErr, loopsErr, leaderErr); err != nil {
+	signals, signalsErr := metrics.NewSignals(to)
+	if err := errors.Join(err, modelsErr, loopsErr, leaderErr, signalsErr); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)
 	}
-	return &telemetry{requests, models, loops, leader}, nil
+	return &telemetry{requests, models, loops, leader, signals}, nil
 }
 
 // showCaches registers the metrics of what the caches of the manager hold.

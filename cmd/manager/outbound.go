@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/outbound"
+	"motorcortex.dev/motorcortex/internal/signal/mailer"
 )
 
 const (
@@ -46,6 +47,8 @@ type outside struct {
 	models, sources, flux http.RoundTripper
 	// sinks returns a transport of its own for each sink of signals, so that each can have its own authorities.
 	sinks func() *http.Transport
+	// mailServers connects with mail servers, which are judged as sinks are.
+	mailServers mailer.Dial
 	// inside reports whether a sink's address is of the cluster or another private network.
 	inside func(netip.Addr) bool
 }
@@ -66,6 +69,8 @@ func newOutside(o options, reader client.Reader) outside {
 		flux:    guard(o.sources, true, sourceHeaderTimeout).Transport(),
 		sinks:   sinks.Transport,
 		inside:  sinks.Inside,
+
+		mailServers: sinks.DialContext,
 	}
 }
 

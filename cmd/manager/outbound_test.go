@@ -55,6 +55,13 @@ func TestSinksHaveNetworksOfTheirOwn(t *testing.T) {
 		out := newOutside(tt.options, reader)
 		transport := out.sinks()
 		defer transport.CloseIdleConnections()
+		conn, err := out.mailServers(t.Context(), "tcp", server.Listener.Addr().String())
+		if (err != nil) != tt.refused || tt.refused && !errors.Is(err, outbound.ErrRefused) {
+			t.Errorf("with the network %s a mail server gives %v", name, err)
+		}
+		if conn != nil {
+			_ = conn.Close()
+		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, http.NoBody)
 		if err != nil {
 			t.Fatal(err)

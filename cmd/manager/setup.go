@@ -117,7 +117,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err := setupCortex(mgr, models, model, out, stored, store, log); err != nil {
 		return err
 	}
-	if err := setupSignals(mgr, clock, models, out); err != nil {
+	if err := setupSignals(mgr, clock, models, out, told.signals); err != nil {
 		return err
 	}
 	loops := &engine.Engine{

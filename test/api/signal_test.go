@@ -90,7 +90,7 @@ func (s *signalSink) await(ctx context.Context, t *testing.T, name string, event
 }
 
 // startSignals runs the reconciler as the manager does, for one namespace, until stop is called.
-func startSignals(ctx context.Context, t *testing.T, ns string) (stop func()) {
+func startSignals(ctx context.Context, t *testing.T, ns string, change ...func(*signalcontroller.Reconciler)) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
 	cfg := rest.CopyConfig(adminConfig)
@@ -104,6 +104,9 @@ func startSignals(ctx context.Context, t *testing.T, ns string) (stop func()) {
 	r := &signalcontroller.Reconciler{
 		Client: mgr.GetClient(), Secrets: cortex.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader()}, Now: time.Now,
 		NewSender: signalcontroller.NewSender(func() *http.Transport { return &http.Transport{} }, func(netip.Addr) bool { return false }, time.Now),
+	}
+	for _, c := range change {
+		c(r)
 	}
 	must(t, r.SetupWithManager(mgr))
 	done := make(chan error, 1)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,8 +55,21 @@ func (s *sink) Send(ctx context.Context, _ deliver.Target, what *signal.Signal) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.got = append(s.got, what.ID)
+	s.got = append(s.got, saidOf(what))
 	return nil
+}
+
+// saidOf is the id of a signal, or those of all that a digest has.
+func saidOf(what *signal.Signal) string {
+	d, ok := what.Data.(*signal.Digest)
+	if !ok {
+		return what.ID
+	}
+	ids := make([]string, 0, len(d.Asks))
+	for _, s := range d.Asks {
+		ids = append(ids, s.ID)
+	}
+	return "digest of " + strings.Join(ids, " ")
 }
 
 func (s *sink) Close() {}
@@ -82,6 +96,10 @@ type noSecrets struct{ err error }
 
 func (n noSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a, k secret.Value, err error) {
 	return a, k, n.err
+}
+
+func (n noSecrets) ReceiverSecret(context.Context, string, *v1alpha1.SecretKeyRef, string) (v secret.Value, err error) {
+	return v, n.err
 }
 
 // rig is a reconciler in a bubble, with sinks that are named by their caBundle.
@@ -119,6 +137,22 @@ func inBubble(t *testing.T, names []string, test func(*rig)) {
 		test(g)
 		g.stop()
 	})
+}
+
+// receive has the sink of that name be a receiver that is told asks and ends, and no sink.
+func (g *rig) receive(name string, set ...func(*v1alpha1.NotificationReceiver)) {
+	g.t.Helper()
+	r := v1alpha1.NotificationReceiver{
+		Name: name, Webhook: &v1alpha1.WebhookReceiver{URL: "http://" + name, CABundle: name}, Events: []v1alpha1.NotificationEvent{v1alpha1.NotifyAsks, v1alpha1.NotifyEnds},
+	}
+	for _, f := range set {
+		f(&r)
+	}
+	c := g.cortex()
+	c.Generation++
+	c.Spec = v1alpha1.MotorCortexSpec{Notifications: &v1alpha1.Notifications{Receivers: []v1alpha1.NotificationReceiver{r}}}
+	g.must(g.c.Update(g.ctx, c))
+	g.cortex()
 }
 
 func (g *rig) must(err error) {
@@ -196,9 +230,13 @@ func (g *rig) finish(run *v1alpha1.MotorRun) {
 	g.pass(run)
 }
 
-func (g *rig) ask(run *v1alpha1.MotorRun, id string) {
+func (g *rig) ask(run *v1alpha1.MotorRun, id string, within ...time.Duration) {
 	g.t.Helper()
-	run.Status.PendingInputs = []v1alpha1.PendingInput{{ID: id, Kind: v1alpha1.InputQuestion, Question: "Which?", AskTime: metav1.Now()}}
+	p := v1alpha1.PendingInput{ID: id, Kind: v1alpha1.InputQuestion, Question: "Which?", AskTime: metav1.Now()}
+	for _, d := range within {
+		p.ExpirationTime = metav1.NewTime(time.Now().Add(d))
+	}
+	run.Status.PendingInputs = []v1alpha1.PendingInput{p}
 	g.must(g.c.Status().Update(g.ctx, run))
 	g.pass(run)
 }

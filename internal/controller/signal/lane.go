@@ -4,11 +4,14 @@ package signal
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/util/workqueue"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -46,8 +49,10 @@ type lane struct {
 	mu     sync.Mutex
 	sink   channel
 	sender Sender
-	// broken is why there is no sender.
+	// broken is why the sink cannot be told anything.
 	broken *deliver.Failure
+	// runs selects the runs that it is told of, nil for all.
+	runs labels.Selector
 	// target has the values of the Secrets as they were read last.
 	target   deliver.Target
 	targetAt time.Time
@@ -55,6 +60,10 @@ type lane struct {
 	told map[subject]*memory
 	// pending are the subjects that the lane has to look at.
 	pending map[subject]pending
+	// reminders are when the receiver is to be told an ask again. They keep the settled instant from passing one that is due.
+	reminders map[subject]time.Time
+	// flood holds asks back that are too many.
+	flood flood
 	// gone is what is kept of deleted runs whose end is not told.
 	gone   map[subject]*v1alpha1.MotorRun
 	health health
@@ -102,29 +111,31 @@ func newLane(key laneKey, from time.Time) *lane {
 		laneKey: key, from: from, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[subject](firstPause, maxPause)),
 		told:  map[subject]*memory{}, pending: map[subject]pending{}, gone: map[subject]*v1alpha1.MotorRun{},
+		reminders: map[subject]time.Time{},
 	}
 }
 
 // configure sets the sink as the spec has it. What was changed may mend it, so it is tried at once.
-func (l *lane) configure(sink channel, newSender func(caBundle string) (Sender, error)) {
+func (l *lane) configure(sink channel, newSender func(*channel) (Sender, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if (l.sender != nil || l.broken != nil) && same(&l.sink, &sink) {
 		return
 	}
-	if l.sender == nil || l.sink.CABundle != sink.CABundle {
-		if l.sender != nil {
-			l.sender.Close()
-		}
-		var err error
-		l.broken = nil
-		if l.sender, err = newSender(sink.CABundle); err != nil {
-			l.sender, l.broken = nil, &deliver.Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The sink cannot be used: " + err.Error() + "."}
-		}
-	}
+	l.equipLocked(&sink, newSender)
+	again := l.sink.receiver != nil && sink.receiver != nil &&
+		(l.sink.remind() != sink.remind() || !equality.Semantic.DeepEqual(l.sink.receiver.RunSelector, sink.receiver.RunSelector))
 	l.sink, l.targetAt, l.failures, l.pauseUntil = sink, time.Time{}, 0, time.Time{}
 	for s := range l.pending {
 		l.queue.Add(s)
+	}
+	if again {
+		// Of which runs and asks there is more to tell, follows from them.
+		for s, m := range l.told {
+			if s.kind == kindRun && !m.cursor.Ended {
+				l.queue.Add(s)
+			}
+		}
 	}
 	select {
 	case l.wake <- struct{}{}:
@@ -132,10 +143,39 @@ func (l *lane) configure(sink channel, newSender func(caBundle string) (Sender, 
 	}
 }
 
-func same(a, b *channel) bool {
-	ref := func(a, b *v1alpha1.SecretKeyRef) bool { return a == b || a != nil && b != nil && *a == *b }
-	return a.people == b.people && a.slack == b.slack && a.pageURL == b.pageURL && a.Name == b.Name && a.URL == b.URL && a.CABundle == b.CABundle && slices.Equal(a.Events, b.Events) &&
-		ref(a.AuthorizationSecretRef, b.AuthorizationSecretRef) && ref(a.SigningKeySecretRef, b.SigningKeySecretRef)
+// equipLocked makes what a sink is told with, as far as the present one does not do.
+func (l *lane) equipLocked(sink *channel, newSender func(*channel) (Sender, error)) {
+	if l.sender == nil || l.sink.CABundle != sink.CABundle || l.sink.mails() != sink.mails() {
+		if l.sender != nil {
+			l.sender.Close()
+		}
+		var err error
+		if l.sender, err = newSender(sink); err != nil {
+			l.sender, l.broken = nil, unusable(err)
+		}
+	}
+	if l.sender != nil {
+		l.broken = nil
+	}
+	var err error
+	if l.runs, err = sink.selector(); err != nil {
+		l.runs, l.broken = nil, unusable(fmt.Errorf("runSelector: %w", err))
+	}
+}
+
+func unusable(err error) *deliver.Failure {
+	return &deliver.Failure{Reason: v1alpha1.ReasonSinkRefuses, Message: "The sink cannot be used: " + err.Error() + "."}
+}
+
+// selects reports whether the sink is told of a run.
+func (l *lane) selects(run *v1alpha1.MotorRun) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.selectsLocked(run)
+}
+
+func (l *lane) selectsLocked(run *v1alpha1.MotorRun) bool {
+	return l.runs == nil || l.runs.Matches(labels.Set(run.Labels))
 }
 
 // wants reports whether the sink is told an event.
@@ -143,6 +183,13 @@ func (l *lane) wants(e v1alpha1.SignalEvent) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.sink.Events) == 0 || slices.Contains(l.sink.Events, e)
+}
+
+// remind returns how long before the deadline of an ask the receiver is told it again, 0 for never.
+func (l *lane) remind() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sink.remind()
 }
 
 // touch has the lane look at a subject, of which something may be untold that happened at an instant.
@@ -177,31 +224,35 @@ func (l *lane) touchLocked(s subject, at time.Time) {
 }
 
 // depart has the lane tell the end of an object that was deleted, and forget it. last is nil if how it ended is not known.
-func (l *lane) depart(s subject, last *v1alpha1.MotorRun, now time.Time) {
+// It reports whether the end is dropped.
+func (l *lane) depart(s subject, last *v1alpha1.MotorRun, now time.Time) (dropped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.told[s]
-	if s.kind != kindRun || m != nil && m.cursor.Ended {
+	if s.kind != kindRun || m != nil && m.cursor.Ended || last != nil && !l.selectsLocked(last) {
 		l.forgetLocked(s)
-		return
+		return false
 	}
 	if last == nil || len(l.gone) >= maxGone {
 		l.health.dropped++
 		l.forgetLocked(s)
-		return
+		return true
 	}
 	if end, ended := signal.EndOf(last); ended && end.Before(l.from) {
 		l.forgetLocked(s)
-		return
+		return false
 	}
 	l.gone[s] = signal.Kept(last, len(l.gone) < maxWhole)
 	l.touchLocked(s, now)
+	return false
 }
 
 func (l *lane) forgetLocked(s subject) {
 	delete(l.told, s)
 	delete(l.pending, s)
 	delete(l.gone, s)
+	delete(l.reminders, s)
+	l.flood.release(s)
 	l.queue.Forget(s)
 }
 
@@ -270,6 +321,18 @@ func (l *lane) begin(s subject) (c signal.Cursor, gone *v1alpha1.MotorRun, mark 
 	return signal.Cursor{From: l.from, Once: l.once}, l.gone[s], l.pending[s].touches
 }
 
+// awaken has a subject looked at when a reminder is due: in a while, or never if at is the zero time.
+func (l *lane) awaken(s subject, at, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at.IsZero() {
+		delete(l.reminders, s)
+		return
+	}
+	l.reminders[s] = at
+	l.queue.AddAfter(s, max(at.Sub(now), time.Second))
+}
+
 // settle notes that nothing is left to tell about a subject, unless it was touched since begin.
 func (l *lane) settle(s subject, c signal.Cursor, gone bool, mark int) {
 	l.mu.Lock()
@@ -301,6 +364,10 @@ func (l *lane) took(s subject, next signal.Cursor, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.advanceLocked(s, next)
+	l.tookLocked(now)
+}
+
+func (l *lane) tookLocked(now time.Time) {
 	l.health.taken, l.health.failure = now, nil
 	l.failures, l.pauseUntil = 0, time.Time{}
 	l.refusing, l.refused = false, subject{}
@@ -323,8 +390,9 @@ func (l *lane) memoryLocked(s subject) *memory {
 }
 
 // failed notes that the sink did not take a signal. A signal that is refused for good is dropped, and so is one that fails again and again while the
-// sink takes others: it would be tried for ever. Failures of a time in which the sink takes nothing are no fault of the signal.
-func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now time.Time) {
+// sink takes others: it would be tried for ever. Failures of a time in which the sink takes nothing are no fault of the signal. It reports whether the
+// signal is dropped.
+func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now time.Time) (dropped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.health.failed, l.health.lastSay = now, f.Message
@@ -335,12 +403,12 @@ func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now tim
 			// It may be the signature: the Secrets are read again.
 			m.refused, l.targetAt = true, time.Time{}
 			l.queue.Add(s)
-			return
+			return false
 		}
 		l.refused = subject{}
 		l.health.dropped++
 		l.advanceLocked(s, next)
-		return
+		return true
 	}
 	m.tries++
 	if l.successes > m.successes {
@@ -349,12 +417,13 @@ func (l *lane) failed(s subject, next signal.Cursor, f *deliver.Failure, now tim
 	if m.failures >= maxTries {
 		l.health.dropped++
 		l.advanceLocked(s, next)
-		return
+		return true
 	}
 	l.health.failure = f
 	l.failures++
 	l.pauseUntil = time.Now().Add(max(backoff(l.failures), f.Pause))
 	l.queue.AddAfter(s, backoff(m.tries))
+	return false
 }
 
 // isOfSignalLocked reports whether a refusal is the fault of the signal. One before any success, or right after that of another signal, is the
@@ -380,6 +449,11 @@ func (l *lane) state(now time.Time) (h health, settled time.Time) {
 	for _, p := range l.pending {
 		if p.since.Before(settled) {
 			settled = p.since
+		}
+	}
+	for _, at := range l.reminders {
+		if at.Before(settled) {
+			settled = at
 		}
 	}
 	h = l.health

@@ -142,7 +142,7 @@ func TestAReplacedSigningKeyLosesNothing(t *testing.T) {
 		g.accept("before")
 		synctest.Wait()
 		read := 0
-		g.r.Secrets = countedSecrets{&read}
+		g.r.Secrets = countedSecrets{read: &read}
 		g.sinks["a"].answer(func(string, int) error {
 			if read == 0 {
 				return errRefused
@@ -155,7 +155,10 @@ func TestAReplacedSigningKeyLosesNothing(t *testing.T) {
 }
 
 // countedSecrets counts how often they are read.
-type countedSecrets struct{ read *int }
+type countedSecrets struct {
+	noSecrets
+	read *int
+}
 
 func (c countedSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a, k secret.Value, err error) {
 	*c.read++

@@ -32,7 +32,7 @@ func (r *Reconciler) adjust(namespace string, sinks []channel, known *v1alpha1.M
 	defer r.mu.Unlock()
 	var begun []*lane
 	for i := range sinks {
-		key := laneKey{namespace, sinks[i].Name, sinks[i].people}
+		key := laneKey{namespace, sinks[i].Name, sinks[i].people()}
 		l := r.lanes[key]
 		if l == nil {
 			l = newLane(key, r.Now().Truncate(time.Second))
@@ -41,15 +41,15 @@ func (r *Reconciler) adjust(namespace string, sinks []channel, known *v1alpha1.M
 				if !k.SettledTime.IsZero() && k.SettledTime.Time.Before(l.from) {
 					l.from = k.SettledTime.Time
 				}
-				l.from, l.once = l.from.Add(-overlap), sinks[i].people
+				l.from, l.once = l.from.Add(-overlap), sinks[i].people()
 			}
 			r.lanes[key] = l
 			begun = append(begun, l)
 		}
-		l.configure(sinks[i], r.NewSender)
+		l.configure(sinks[i], r.sender)
 	}
 	for key, l := range r.lanes {
-		if key.namespace == namespace && !slices.ContainsFunc(sinks, func(s channel) bool { return s.Name == key.sink && s.people == key.people }) {
+		if key.namespace == namespace && !slices.ContainsFunc(sinks, func(s channel) bool { return s.Name == key.sink && s.people() == key.people }) {
 			l.close()
 			delete(r.lanes, key)
 		}
@@ -58,6 +58,14 @@ func (r *Reconciler) adjust(namespace string, sinks []channel, known *v1alpha1.M
 		delete(r.written, namespace)
 	}
 	return begun
+}
+
+// sender returns a Sender for a channel.
+func (r *Reconciler) sender(c *channel) (Sender, error) {
+	if c.mails() {
+		return r.NewMailer(c.CABundle)
+	}
+	return r.NewSender(c.CABundle)
 }
 
 // forget ends lanes that did not begin.
@@ -74,7 +82,7 @@ func (r *Reconciler) forget(lanes []*lane) {
 
 func statusOf(known *v1alpha1.MotorCortexStatus, c *channel) *v1alpha1.SinkStatus {
 	list := known.Sinks
-	if c.people {
+	if c.people() {
 		list = known.Receivers
 	}
 	for i := range list {
@@ -89,6 +97,8 @@ func statusOf(known *v1alpha1.MotorCortexStatus, c *channel) *v1alpha1.SinkStatu
 // once and not by a pass: what waited for a pass would need a bound of its own.
 func (r *Reconciler) depart(s subject, last *v1alpha1.MotorRun) {
 	for _, l := range r.lanesOf(s.namespace) {
-		l.depart(s, last, r.Now())
+		if l.depart(s, last, r.Now()) {
+			r.count(l, Dropped)
+		}
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/secret"
 	"motorcortex.dev/motorcortex/internal/signal"
 	"motorcortex.dev/motorcortex/internal/signal/deliver"
+	"motorcortex.dev/motorcortex/internal/signal/mailer"
 )
 
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
@@ -40,9 +41,10 @@ import (
 // maxConcurrent bounds the passes at the same time. A pass waits for the API server and for no sink.
 const maxConcurrent = 4
 
-// Secrets reads the Secrets of a sink. A *cortex.Problem as error names the configuration that is missing.
+// Secrets reads the Secrets of sinks and receivers. A *cortex.Problem as error names the configuration that is missing.
 type Secrets interface {
 	SinkSecrets(ctx context.Context, namespace string, s *v1alpha1.SignalSink) (authorization, signingKey secret.Value, err error)
+	ReceiverSecret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, what string) (secret.Value, error)
 }
 
 // Sender posts signals to one sink. Its error is a *deliver.Failure, or the context's.
@@ -51,13 +53,17 @@ type Sender interface {
 	Close()
 }
 
-// Reconciler has a lane for each sink, and reports in the status of each MotorCortex how they go. It writes the fields sinks and receivers of the status and nothing
-// else, and no other object.
+// Reconciler has a lane for each sink, and reports in the status of each MotorCortex how they go. It writes the fields sinks and receivers of the status and
+// the condition NotificationsReady, and nothing else, and no other object.
 type Reconciler struct {
 	client.Client
 	Secrets Secrets
 	// NewSender returns a Sender for the authorities of a sink. Its error is a sentence for a person.
 	NewSender func(caBundle string) (Sender, error)
+	// NewMailer does the same for a mail server.
+	NewMailer func(caBundle string) (Sender, error)
+	// Counter counts deliveries. It may be nil.
+	Counter Counter
 	// Now is the API's clock.
 	Now func() time.Time
 
@@ -73,6 +79,17 @@ type Reconciler struct {
 func NewSender(transport func() *http.Transport, inside func(netip.Addr) bool, now func() time.Time) func(string) (Sender, error) {
 	return func(caBundle string) (Sender, error) {
 		s, err := deliver.New(transport(), caBundle, inside, now)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// NewMailer returns the constructor of senders of e-mail that connect by dial.
+func NewMailer(dial mailer.Dial) func(string) (Sender, error) {
+	return func(caBundle string) (Sender, error) {
+		s, err := mailer.New(dial, caBundle)
 		if err != nil {
 			return nil, err
 		}

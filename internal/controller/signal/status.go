@@ -4,6 +4,7 @@ package signal
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -32,7 +33,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, c *v1alpha1.MotorCortex, s
 	rested := now.Sub(r.written[c.Namespace]) >= writePause
 	lanes := make([]*lane, len(sinks))
 	for i := range sinks {
-		lanes[i] = r.lanes[laneKey{c.Namespace, sinks[i].Name, sinks[i].people}]
+		lanes[i] = r.lanes[laneKey{c.Namespace, sinks[i].Name, sinks[i].people()}]
 	}
 	r.mu.Unlock()
 	var list, people []v1alpha1.SinkStatus
@@ -44,7 +45,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, c *v1alpha1.MotorCortex, s
 		was := statusOf(&c.Status, &sinks[i])
 		is := l.status(was, c.Generation, now)
 		due = due || was == nil || turned(was, &is) || rested && moved(was, &is)
-		if sinks[i].people {
+		if sinks[i].people() {
 			people = append(people, is)
 			continue
 		}
@@ -55,6 +56,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, c *v1alpha1.MotorCortex, s
 	}
 	before := c.DeepCopy()
 	c.Status.Sinks, c.Status.Receivers = list, people
+	setNotificationsReady(&c.Status, c.Generation, now)
 	if equality.Semantic.DeepEqual(before.Status, c.Status) {
 		return nil
 	}
@@ -104,6 +106,34 @@ func (l *lane) status(was *v1alpha1.SinkStatus, generation int64, now time.Time)
 	}
 	apimeta.SetStatusCondition(&is.Conditions, ready)
 	return is
+}
+
+// setNotificationsReady says of all receivers together whether they take their messages. It has the reason of the first one that does not, and names it.
+func setNotificationsReady(st *v1alpha1.MotorCortexStatus, generation int64, now time.Time) {
+	if len(st.Receivers) == 0 {
+		apimeta.RemoveStatusCondition(&st.Conditions, v1alpha1.CortexNotificationsReady)
+		return
+	}
+	is := metav1.Condition{
+		Type: v1alpha1.CortexNotificationsReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSinkTakes, Message: "Every receiver takes its messages.",
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+	}
+	failing := 0
+	for i := range st.Receivers {
+		r := &st.Receivers[i]
+		c := apimeta.FindStatusCondition(r.Conditions, v1alpha1.CortexSinkReady)
+		if c == nil || c.Status != metav1.ConditionFalse {
+			continue
+		}
+		if failing++; failing == 1 {
+			is.Status, is.Reason, is.Message = metav1.ConditionFalse, c.Reason, "The receiver "+r.Name+" is not told. "+c.Message
+		}
+	}
+	if failing > 1 {
+		is.Message = fmt.Sprintf("%d of %d receivers are not told. ", failing, len(st.Receivers)) + is.Message
+	}
+	is.Message = text.CutBytes(is.Message, 2*maxSay)
+	apimeta.SetStatusCondition(&st.Conditions, is)
 }
 
 // turned reports whether a sink began to fail, to fail in another way, or to take signals.

@@ -28,8 +28,11 @@ const (
 
 // tell tells the sink of a lane the next signal about a subject. It returns an error if the API server did not answer.
 func (r *Reconciler) tell(ctx context.Context, l *lane, s subject) error {
+	if s == theDigest {
+		return r.tellDigest(ctx, l)
+	}
 	c, gone, mark := l.begin(s)
-	what, next, err := r.next(ctx, l, s, c, gone)
+	got, err := r.next(ctx, l, s, c, gone)
 	if apierrors.IsNotFound(err) {
 		// The lane is told of its deletion.
 		l.leave(s, mark)
@@ -38,8 +41,9 @@ func (r *Reconciler) tell(ctx context.Context, l *lane, s subject) error {
 	if err != nil {
 		return err
 	}
-	if what == nil {
-		l.settle(s, next, gone != nil, mark)
+	if got.what == nil {
+		l.awaken(s, got.wake, r.Now())
+		l.settle(s, got.cursor, gone != nil, mark)
 		return nil
 	}
 	if l.await(ctx) {
@@ -47,49 +51,72 @@ func (r *Reconciler) tell(ctx context.Context, l *lane, s subject) error {
 		l.queue.Add(s)
 		return nil
 	}
-	err = r.send(ctx, l, what)
+	if l.holds(s, got.what, r.Now()) {
+		return nil
+	}
+	err = r.send(ctx, l, got.what)
 	var f *deliver.Failure
 	switch {
 	case err == nil:
-		l.took(s, next, r.Now())
+		l.took(s, got.cursor, r.Now())
+		l.counts(got.what)
+		r.count(l, Taken)
 	case errors.As(err, &f):
-		l.failed(s, next, f, r.Now())
+		r.count(l, Failed)
+		if l.failed(s, got.cursor, f, r.Now()) {
+			r.count(l, Dropped)
+		}
 	default:
 		return err
 	}
 	return nil
 }
 
-// next returns the next signal about a subject, nil if there is none, and the cursor after it. gone is a run that was deleted. The error is NotFound
-// if there is no such object any more.
-func (r *Reconciler) next(
-	ctx context.Context, l *lane, s subject, c signal.Cursor, gone *v1alpha1.MotorRun,
-) (*signal.Signal, signal.Cursor, error) {
+// found is what there is to tell about a subject.
+type found struct {
+	// what is nil if there is nothing, and wake is then when to look again, the zero time for no instant that is known.
+	what *signal.Signal
+	wake time.Time
+	// cursor is that of a receiver that was told.
+	cursor signal.Cursor
+}
+
+// next returns the next signal about a subject. gone is a run that was deleted. The error is NotFound if there is no such object any more.
+func (r *Reconciler) next(ctx context.Context, l *lane, s subject, c signal.Cursor, gone *v1alpha1.MotorRun) (found, error) {
 	if gone != nil {
 		what, next := signal.Run{MotorRun: gone, Deleted: true}.Next(c, l.wants)
-		return what, next, nil
+		return found{what: what, cursor: next}, nil
 	}
 	if s.kind == kindSkill {
 		sk := &v1alpha1.Skill{}
 		if err := r.get(ctx, s, sk); err != nil {
-			return nil, c, err
+			return found{}, err
 		}
 		what, next := signal.NextOfSkill(sk, c, l.wants)
-		return what, next, nil
+		return found{what: what, cursor: next}, nil
 	}
 	run := &v1alpha1.MotorRun{}
 	if err := r.get(ctx, s, run); err != nil {
-		return nil, c, err
+		return found{}, err
 	}
-	known := signal.Run{MotorRun: run}
+	if !l.selects(run) {
+		// If it is selected later, what happened before is old, but for asks that are open then.
+		c.From, c.Once = r.Now().Add(time.Nanosecond), false
+		return found{cursor: c}, nil
+	}
+	known := signal.Run{MotorRun: run, Remind: l.remind(), Now: r.Now()}
 	if _, ended := signal.EndOf(run); !ended && l.wants(v1alpha1.SignalRunProgress) {
 		var err error
 		if known.Step, err = r.newest(ctx, run, c.Step); err != nil {
-			return nil, c, err
+			return found{}, err
 		}
 	}
 	what, next := known.Next(c, l.wants)
-	return what, next, nil
+	got := found{what: what, cursor: next}
+	if what == nil && l.wants(v1alpha1.SignalRunAwaitingInput) {
+		got.wake = known.Wake(next)
+	}
+	return got, nil
 }
 
 // get reads a subject. An object of its name with another UID is another one.
@@ -143,16 +170,12 @@ func (r *Reconciler) send(ctx context.Context, l *lane, what *signal.Signal) err
 		return errors.New("the lane has no sender")
 	}
 	if readAt.IsZero() || time.Since(readAt) > secretsFor {
-		authorization, key, err := r.Secrets.SinkSecrets(ctx, l.namespace, &sink.SignalSink)
-		if p, ok := cortex.AsProblem(err); ok {
-			return &deliver.Failure{Reason: p.Reason, Message: p.Message}
-		}
-		if err != nil {
+		var err error
+		if to, err = sink.target(ctx, l.namespace, r.Secrets); err != nil {
+			if p, ok := cortex.AsProblem(err); ok {
+				return &deliver.Failure{Reason: p.Reason, Message: p.Message}
+			}
 			return fmt.Errorf("find the Secrets of a sink: %w", err)
-		}
-		var wrong *deliver.Failure
-		if to, wrong = sink.target(authorization, key); wrong != nil {
-			return wrong
 		}
 		l.remember(to, &sink)
 	}

@@ -74,6 +74,9 @@ func (s *scope) revision(contentHash string) *v1alpha1.SkillRevision {
 func (s *scope) summarize() {
 	st := &s.skill.Status
 	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, fit.CutEncoded(s.verdict.Message, pass.MaxMessage)
+	if was := &s.before.Status; st.StateTime == nil || st.State != was.State || st.RevisionName != was.RevisionName {
+		st.StateTime = new(metav1.NewTime(s.Now.Truncate(time.Second)))
+	}
 	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSkillReady, Message: "Runs can use the skill."}
 	for _, t := range []string{v1alpha1.ConditionApproved, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionPackagesReady} {
 		if c := s.condition(t); c != nil && c.Status != metav1.ConditionTrue {
