@@ -34,6 +34,15 @@ func TestChecks(t *testing.T) {
 			})
 		}
 	}
+	told := func(is metav1.ConditionStatus, seen int64) func(*installation) {
+		return func(i *installation) {
+			change(i, func(c *v1alpha1.MotorCortex) {
+				c.Status.Receivers = []v1alpha1.SinkStatus{{Name: "team", Conditions: []metav1.Condition{
+					{Type: v1alpha1.CortexSinkReady, Status: is, Reason: v1alpha1.ReasonSinkRefuses, Message: "It refuses.", ObservedGeneration: seen},
+				}}}
+			})
+		}
+	}
 	denied := func(rights ...string) func(*installation) {
 		return func(i *installation) {
 			for _, r := range rights {
@@ -79,6 +88,9 @@ func TestChecks(t *testing.T) {
 		"an update that surges":   {deployment(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), "operator", doctor.Warning, "2 of 3 replicas have the image"},
 		"an update that is stuck": {deployment(stuck), "operator", doctor.Failed, "does not get on, 2 of 2 replicas have it: Slow."},
 		"one not seen yet":        {deployment(func(d *appsv1.Deployment) { d.Generation = 2 }), "operator", doctor.Unknown, "has not looked at it since"},
+		"a receiver that fails":   {told(metav1.ConditionFalse, 0), "receiver team", doctor.Warning, "It refuses."},
+		"a receiver that takes":   {told(metav1.ConditionTrue, 0), "receivers", doctor.OK, "1 of 1 take"},
+		"a receiver of before":    {told(metav1.ConditionTrue, -1), "receiver team", doctor.Unknown, "not looked at yet"},
 		"a model before a change": {func(i *installation) { change(i, func(c *v1alpha1.MotorCortex) { c.Generation = 2 }) }, "model", doctor.Unknown, "not looked at yet"},
 		"it is scaled away":       {deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "operator", doctor.Failed, "has no replicas"},
 		"no leader":               {lease(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = nil }), "leader", doctor.Failed, "no replica leads"},

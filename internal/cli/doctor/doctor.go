@@ -67,7 +67,7 @@ func New(s verb.Streams, connect cluster.Connect, raw cluster.Raw) *cobra.Comman
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look at the installation, and say what is wrong and what to do.", Args: verb.Args(),
 		Long: `Look at the installation and at your namespace: versions, the operator, the admission policies (one is tried, in a dry run), the proof that sandboxes are closed, the
-model, pools, and what you may do. Nothing is changed.
+model, sinks and receivers, pools, and what you may do. Nothing is changed.
 
 A check that you may not make is unknown, with the right that is missing. The exit code is 1 if a check failed, and 5 if none
 failed and one of these is unknown: API server, kinds, operator, leader, admission policies, admission in effect, model, isolation. Else it is 0.`,

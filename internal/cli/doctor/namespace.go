@@ -65,6 +65,34 @@ func (e *examiner) cortex(ctx context.Context) {
 			e.say(s.name, Unknown, "try again", "%s", c.Message)
 		}
 	}
+	e.told(cortex)
+}
+
+// told says of each sink and receiver of a MotorCortex that is not told what it should be, and counts the others. A run goes on without them.
+func (e *examiner) told(cortex *v1alpha1.MotorCortex) {
+	for _, of := range []struct {
+		kind string
+		list []v1alpha1.SinkStatus
+	}{{"receiver", cortex.Status.Receivers}, {"sink", cortex.Status.Sinks}} {
+		takes := 0
+		for i := range of.list {
+			name := of.kind + " " + of.list[i].Name
+			c := apimeta.FindStatusCondition(of.list[i].Conditions, v1alpha1.CortexSinkReady)
+			switch {
+			case c == nil:
+				e.say(name, Unknown, "see the checks of the operator", "the operator has not looked at it yet")
+			case c.ObservedGeneration < cortex.Generation:
+				e.say(name, Unknown, "try again", notLookedAt)
+			case c.Status == metav1.ConditionFalse:
+				e.say(name, Warning, "see the reason "+c.Reason+" in the reference, and spec of the MotorCortex", "%s", c.Message)
+			default:
+				takes++
+			}
+		}
+		if takes > 0 {
+			e.say(of.kind+"s", OK, "", "%d of %d take what they are sent", takes, len(of.list))
+		}
+	}
 }
 
 // isolation looks for the newest proof that a sandbox of the namespace is closed: the operator makes it before each sandbox is used.
