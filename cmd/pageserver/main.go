@@ -60,6 +60,8 @@ type options struct {
 func (o *options) bind(f *flag.FlagSet) {
 	o.serving.Bind(f, "browsers", "cookies are readable on the way, so only behind a proxy that has TLS, where a mesh encrypts the rest")
 	f.IntVar(&o.page.Windows, "max-windows", 256, "how many windows of all persons are told of changes at once")
+	f.StringVar(&o.page.Slack.SecretFile, "slack-signing-secret-file", "", "the signing secret of an app of Slack whose buttons answer runs; it is read again with each request; without it, Slack gets no answer")
+	f.StringVar(&o.page.Slack.UsersFile, "slack-users-file", "", "the users of the cluster that the people of Slack are, in YAML; it is read again with each request")
 	l := &o.page.Login
 	f.StringVar(&l.URL, "url", "", "the address of the page, as browsers know it: https and a host, without a path; requests to other hosts are refused")
 	f.StringVar(&l.Issuer, "oidc-issuer-url", "", "the URL of the issuer, exactly as in its tokens")
@@ -76,7 +78,12 @@ func (o *options) bind(f *flag.FlagSet) {
 	f.DurationVar(&l.Life, "session-life", 8*time.Hour, "how long a login lasts, at most 24h; who loses a group keeps it here until then")
 }
 
-func (o *options) check() error { return o.serving.Check("browsers send cookies") }
+func (o *options) check() error {
+	if (o.page.Slack.SecretFile == "") != (o.page.Slack.UsersFile == "") {
+		return errors.New("--slack-signing-secret-file and --slack-users-file go together")
+	}
+	return o.serving.Check("browsers send cookies")
+}
 
 // complete puts the flags that need work into the options of the page.
 func (o *options) complete() error {

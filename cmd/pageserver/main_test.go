@@ -23,14 +23,16 @@ import (
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for flags, says := range map[string]string{
-		"--tls-cert-file=a --tls-key-file=b":  "",
-		"--plain-http":                        "",
-		"":                                    "--tls-cert-file and --tls-key-file are needed",
-		"--tls-cert-file=a":                   "--tls-cert-file and --tls-key-file are needed",
-		"--plain-http --tls-key-file=b":       "exclude each other",
-		"--plain-http --shutdown-delay=-1s":   "--shutdown-delay is less than 0",
-		"--plain-http --oidc-ca-file=/none":   "read the certificates of the issuer",
-		"--plain-http --oidc-ca-file=main.go": "main.go has no certificate",
+		"--tls-cert-file=a --tls-key-file=b": "",
+		"--plain-http":                       "",
+		"":                                   "--tls-cert-file and --tls-key-file are needed",
+		"--tls-cert-file=a":                  "--tls-cert-file and --tls-key-file are needed",
+		"--plain-http --tls-key-file=b":      "exclude each other",
+		"--plain-http --shutdown-delay=-1s":  "--shutdown-delay is less than 0",
+		"--plain-http --slack-users-file=a":  "go together",
+		"--plain-http --slack-signing-secret-file=a --slack-users-file=b": "",
+		"--plain-http --oidc-ca-file=/none":                               "read the certificates of the issuer",
+		"--plain-http --oidc-ca-file=main.go":                             "main.go has no certificate",
 	} {
 		o := parsed(t, flags)
 		err := o.check()

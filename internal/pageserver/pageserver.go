@@ -5,6 +5,7 @@
 package pageserver
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -31,6 +32,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/page/gate"
 	"motorcortex.dev/motorcortex/internal/page/live"
 	"motorcortex.dev/motorcortex/internal/pageserver/oidc"
+	"motorcortex.dev/motorcortex/internal/pageserver/slack"
 )
 
 const (
@@ -42,11 +44,15 @@ const (
 	windowsOf, namespacesOf = 8, 4
 	// everywhere is where the page begins: in all namespaces.
 	everywhere = "*"
+	// bySlack stands for the issuer of persons who are found by Slack. No URL of an issuer is like it.
+	bySlack = "slack"
 )
 
 // Options are what a person decides about a Server.
 type Options struct {
 	Login oidc.Options
+	// Slack has buttons of messages answered. Without a signing secret, it is off.
+	Slack slack.Options
 	// Windows is how many windows of all persons are told of changes at once.
 	Windows int
 }
@@ -58,8 +64,12 @@ type Server struct {
 	mapper  apimeta.RESTMapper
 	persons *cache.LRUExpireCache
 	page    *page.Page
+	slack   *slack.Handler
 	handler http.Handler
 }
+
+// personKey is of the person of a request that came by Slack.
+type personKey struct{}
 
 // New returns a server that acts by the configuration.
 func New(config *rest.Config, options Options, log *slog.Logger) (*Server, error) {
@@ -86,19 +96,47 @@ func New(config *rest.Config, options Options, log *slog.Logger) (*Server, error
 		Live:  live.Limits{Pages: options.Windows, PagesOf: windowsOf, Feeds: options.Windows, FeedsOf: namespacesOf},
 		Inbox: lookup.Bounds{Runs: 500, RunsOf: 100, Requests: 100, PerRequest: 100},
 	})
-	s.handler = gate.Headers(gate.SameOrigin([]string{options.Login.URL}, logins.Require(s.page)))
+	s.handler = gate.Headers(s.withSlack(options.Slack, gate.SameOrigin([]string{options.Login.URL}, logins.Require(s.page)), log))
 	return s, nil
+}
+
+// withSlack has requests of Slack served, if that is on. They are of no browser: their signature counts, and neither a cookie nor an origin.
+func (s *Server) withSlack(options slack.Options, others http.Handler, log *slog.Logger) http.Handler {
+	if options.SecretFile == "" {
+		return others
+	}
+	s.slack = slack.New(options, s.as, log)
+	mux := http.NewServeMux()
+	mux.Handle(slack.Path, s.slack)
+	mux.Handle("/", others)
+	return mux
+}
+
+// as returns the page as a person sees it who was found by Slack.
+func (s *Server) as(p slack.Person) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session := oidc.Session{Issuer: bySlack, User: p.User, Groups: p.Groups}
+		s.page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), personKey{}, session)))
+	})
 }
 
 // ServeHTTP serves a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends the watches of the page.
-func (s *Server) Close() { s.page.Close() }
+// Close ends what came by Slack, and the watches of the page.
+func (s *Server) Close() {
+	if s.slack != nil {
+		s.slack.Close()
+	}
+	s.page.Close()
+}
 
 // access returns the person of a request.
 func (s *Server) access(r *http.Request) (page.Person, error) {
 	session, ok := oidc.Of(r.Context())
+	if !ok {
+		session, ok = r.Context().Value(personKey{}).(oidc.Session)
+	}
 	// Without a name, a request would be the server's own.
 	if !ok || session.User == "" {
 		return page.Person{}, errors.New("the request is of no person")

@@ -104,6 +104,12 @@ func (n *Names) groups(claims map[string]json.RawMessage) ([]string, error) {
 	return slices.Compact(groups), nil
 }
 
+// CheckName refuses names of users and groups that no person may have, or that a request does not carry as they are.
+func CheckName(name string) error {
+	_, err := named("", name)
+	return err
+}
+
 // named returns the name with its prefix. Names of Kubernetes itself are refused with a prefix, too: no honest issuer sends one.
 func named(prefix, name string) (string, error) {
 	if err := fit(name); err != nil {

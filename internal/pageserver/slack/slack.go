@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package slack answers runs by buttons in Slack. A button of a message has the server show the ask to the person who pressed it, as the page would, with a
+// button that confirms; that one has the answer sent, under the name of the user of the cluster whom an administrator mapped the person to.
+//
+//	Slack ──signed request──► verify ──► who is it? ──► the page's API, as that user ──► reply to that person alone
+package slack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/signal/notice"
+)
+
+const (
+	// Path is where Slack sends what people press.
+	Path = "/slack/interactivity"
+	// maxBody is the most bytes of a request of Slack: it has the message whose button was pressed.
+	maxBody = 256 << 10
+	// maxActs is how many requests are carried out at once. Slack waits three seconds for an answer, and so gets it before.
+	maxActs = 16
+	// patience bounds how long one is carried out, and replyTime how long its reply takes.
+	patience, replyTime = 20 * time.Second, 10 * time.Second
+	// replies begins the addresses that replies are posted to.
+	replies = "https://hooks.slack.com/"
+)
+
+// Options are what an administrator decides.
+type Options struct {
+	// SecretFile has the signing secret of the app of Slack, and is read again with each request. Without it, Slack gets no answer.
+	SecretFile string
+	// UsersFile says which user of the cluster each person of Slack is, and is read again with each request.
+	UsersFile string
+	// HTTP posts replies, nil for a client of its own. RepliesTo begins their addresses, "" for those of Slack.
+	HTTP      *http.Client
+	RepliesTo string
+}
+
+// Handler serves the requests of Slack. Close ends those that are carried out.
+type Handler struct {
+	options Options
+	// page returns the page as a person sees it.
+	page func(Person) http.Handler
+	log  *slog.Logger
+	now  func() time.Time
+	seen seen
+
+	slots  chan struct{}
+	ctx    context.Context //nolint:containedctx // It is the life of the handler, which requests do not end.
+	cancel context.CancelFunc
+	acts   sync.WaitGroup
+}
+
+// New returns a handler that acts by the page as a person sees it.
+func New(options Options, page func(Person) http.Handler, log *slog.Logger) *Handler {
+	if options.HTTP == nil {
+		options.HTTP = &http.Client{Timeout: replyTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	if options.RepliesTo == "" {
+		options.RepliesTo = replies
+	}
+	h := &Handler{options: options, page: page, log: log, now: time.Now, slots: make(chan struct{}, maxActs)}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Close ends what is carried out, and waits for that.
+func (h *Handler) Close() {
+	h.cancel()
+	h.acts.Wait()
+}
+
+// interaction is what Slack says of a button that was pressed.
+type interaction struct {
+	Type string `json:"type"`
+	User user   `json:"user"`
+	Team struct {
+		ID string `json:"id"`
+	} `json:"team"`
+	ResponseURL string   `json:"response_url"`
+	Actions     []action `json:"actions"`
+}
+
+// user is a person of Slack. Those of another team can be in a channel.
+type user struct {
+	ID     string `json:"id"`
+	TeamID string `json:"team_id"`
+	// of is the team of the request, for a person of whom Slack says none.
+	of string
+}
+
+func (u *user) team() string {
+	if u.TeamID != "" {
+		return u.TeamID
+	}
+	return u.of
+}
+
+type action struct {
+	ID    string `json:"action_id"`
+	Value string `json:"value"`
+}
+
+// ServeHTTP takes a request of Slack. It answers before the request is carried out: Slack does not wait for long.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "Slack posts here.", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "The request is too long, or broken.", http.StatusRequestEntityTooLarge)
+		return
+	}
+	key, err := h.key()
+	if err != nil {
+		h.log.Error("the signing secret of Slack cannot be read", "error", err)
+		http.Error(w, "The server cannot read its secret.", http.StatusInternalServerError)
+		return
+	}
+	now := h.now()
+	signature, err := verify(r.Header, key, body, now)
+	if err == nil {
+		err = h.seen.take(signature, now)
+	}
+	switch {
+	case errors.Is(err, errFull):
+		http.Error(w, "Too much at once.", http.StatusServiceUnavailable)
+		return
+	case err != nil:
+		http.Error(w, "The request is none of Slack's.", http.StatusUnauthorized)
+		return
+	}
+	i, err := read(body)
+	if err != nil {
+		http.Error(w, "Only buttons of messages are served.", http.StatusBadRequest)
+		return
+	}
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		http.Error(w, "Too much at once.", http.StatusServiceUnavailable)
+		return
+	}
+	h.acts.Go(func() { //nolint:contextcheck // It outlives the request, for the end of which Slack does not wait.
+		defer func() { <-h.slots }()
+		ctx, cancel := context.WithTimeout(h.ctx, patience)
+		said := h.act(ctx, key, i)
+		cancel()
+		h.post(h.ctx, i.ResponseURL, said)
+	})
+	w.WriteHeader(http.StatusOK)
+}
+
+// key is the signing secret.
+func (h *Handler) key() ([]byte, error) {
+	content, err := os.ReadFile(h.options.SecretFile)
+	if err != nil {
+		return nil, err
+	}
+	if content = bytes.TrimSpace(content); len(content) == 0 {
+		return nil, fmt.Errorf("%s is empty", h.options.SecretFile)
+	}
+	return content, nil
+}
+
+func read(body []byte) (*interaction, error) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, err
+	}
+	i := &interaction{}
+	if err := json.Unmarshal([]byte(form.Get("payload")), i); err != nil {
+		return nil, err
+	}
+	i.User.of = i.Team.ID
+	if i.Type != "block_actions" || len(i.Actions) != 1 || i.User.ID == "" {
+		return nil, errors.New("it is no button that one person pressed")
+	}
+	return i, nil
+}
+
+// act carries out what a person pressed, and returns what they are told.
+func (h *Handler) act(ctx context.Context, key []byte, i *interaction) reply {
+	a := &i.Actions[0]
+	confirms := a.ID == actionConfirm
+	said, err := h.answer(ctx, key, i, a)
+	if err == nil {
+		return said
+	}
+	var r refusal
+	switch {
+	case errors.As(err, &r) && r.unsure:
+		return saying("It is not known whether it was sent. "+r.text, confirms)
+	case errors.As(err, &r):
+		return saying("Nothing was sent. "+r.text, confirms)
+	case errors.Is(err, errConfirmation):
+		return saying("Nothing was sent: "+err.Error()+".", confirms)
+	case errors.Is(err, errUnmapped):
+		return saying(fmt.Sprintf("Nothing was sent: no user of the cluster is mapped to you, %s of the team %s. Ask the person who runs the page.", i.User.ID, i.User.team()), confirms)
+	}
+	h.log.Error("a button of Slack is not carried out", "team", i.User.team(), "user", i.User.ID, "error", err)
+	begins := "Nothing was sent: "
+	if errors.Is(err, errUnsure) {
+		begins = "It is not known whether it was sent: "
+	}
+	return saying(begins+"the server failed, and the person who runs the page finds the cause in its log.", confirms)
+}
+
+func (h *Handler) answer(ctx context.Context, key []byte, i *interaction, a *action) (reply, error) {
+	person, err := personOf(h.options.UsersFile, i.User.team(), i.User.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	d := desk{h.page(person)}
+	if a.ID == actionConfirm {
+		c, err := open(key, a.Value, &i.User, h.now())
+		if err != nil {
+			return reply{}, err
+		}
+		if err := d.decide(ctx, &c); err != nil {
+			return reply{}, err
+		}
+		h.log.Info("an ask was answered from Slack", "team", i.User.team(), "user", i.User.ID, "as", person.User, "namespace", c.Namespace, "run", c.Run, "id", c.ID)
+		return saying(fmt.Sprintf("Sent to %s/%s, as %s.", c.Namespace, c.Run, person.User), true), nil
+	}
+	var b notice.Button
+	if err := json.Unmarshal([]byte(a.Value), &b); err != nil || !strings.HasPrefix(a.ID, notice.ActionChoose) || b.Run == "" || b.Namespace == "" {
+		return reply{}, refusal{text: "The button is none of Motor Cortex."}
+	}
+	shown, err := d.find(ctx, b.Namespace, b.Run, b.UID, b.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	c, err := choose(shown, &b)
+	if err != nil {
+		return reply{}, err
+	}
+	value, err := seal(key, confirmation{Button: b, Seen: shown.Seen}, &i.User, h.now())
+	if err != nil {
+		return reply{}, err
+	}
+	return showing(shown, &b, c, value)
+}
+
+// post sends a reply to the person, at the address that Slack gave for it.
+func (h *Handler) post(ctx context.Context, to string, what reply) {
+	if !strings.HasPrefix(to, h.options.RepliesTo) {
+		h.log.Warn("a reply cannot be posted: its address is none of Slack's")
+		return
+	}
+	body, err := what.encode()
+	if err != nil {
+		h.log.Error("a reply has no JSON form", "error", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		h.log.Warn("a reply cannot be posted", "error", "its address cannot be read")
+		return
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := h.options.HTTP.Do(req)
+	if err != nil {
+		// The address is a secret of the person's: an error has it.
+		h.log.Warn("a reply could not be posted to Slack")
+		return
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, maxBody)
+	if res.StatusCode >= http.StatusMultipleChoices {
+		h.log.Warn("Slack refuses a reply", "status", res.StatusCode)
+	}
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/signal/notice"
+)
+
+const (
+	secretKey = "8f742231b10e8888"
+	mapped1   = "users:\n- {team: T1, id: U1, username: dana, groups: [sre]}\n"
+)
+
+// fake is Slack and the page of the cluster, as a test plays them.
+type fake struct {
+	t *testing.T
+	h *Handler
+	// said are the replies, and done what the page was sent.
+	said chan reply
+	mu   sync.Mutex
+	done []string
+	as   []string
+	// shown is what the page shows of the run.
+	shown  string
+	status int
+	// replies is the address of replies.
+	replies string
+}
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	f := &fake{t: t, said: make(chan reply, 8), status: http.StatusOK}
+	f.show("sha256:1", "git push origin main")
+	slack := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var got reply
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Errorf("a reply is no JSON: %v", err)
+		}
+		f.said <- got
+	}))
+	f.replies = slack.URL + "/"
+	f.h = New(Options{SecretFile: write(t, secretKey+"\n"), UsersFile: write(t, mapped1), RepliesTo: f.replies}, func(p Person) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.page(p, w, r) })
+	}, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() {
+		f.h.Close()
+		slack.Close()
+	})
+	return f
+}
+
+// show has the page show a run that asks for approval of a call.
+func (f *fake) show(digest, arguments string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shown = fmt.Sprintf(`{"run":{"uid":"u","asks":[{"id":"a1","kind":"Approval","seen":"seen-%[1]s","question":"Push?","may":true,
+		"action":{"tool":"bash","digest":%[1]q,"parts":[{"name":"script","text":%[2]q}]},
+		"choices":[{"decision":"ApproveOnce","label":"Approve once","effect":"This call is made, once."},{"decision":"Deny","label":"Deny","effect":"The call is not made."}]}]}}`, digest, arguments)
+}
+
+func (f *fake) page(p Person, w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	body, _ := io.ReadAll(r.Body)
+	f.as = append(f.as, p.User+" "+strings.Join(p.Groups, ","))
+	w.WriteHeader(f.status)
+	switch {
+	case f.status != http.StatusOK:
+		fmt.Fprint(w, `{"error":"team/fix did not take it: it was answered already."}`)
+	case r.Method == http.MethodGet && r.URL.Path == "/api/runs/team/fix":
+		fmt.Fprint(w, f.shown)
+	case r.Method == http.MethodPost:
+		f.done = append(f.done, r.URL.Path+" "+string(body))
+		fmt.Fprint(w, `{"sent":"x"}`)
+	}
+}
+
+// sent is what the page was sent.
+func (f *fake) sent() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.done...)
+}
+
+// request is a request of Slack about a button.
+func (f *fake) request(team, id, action, value string) *http.Request {
+	payload, err := json.Marshal(map[string]any{
+		"type": "block_actions", "user": map[string]any{"id": id}, "team": map[string]any{"id": team}, "response_url": f.replies + "actions/1",
+		"actions": []any{map[string]any{"action_id": action, "value": value}}, "container": map[string]any{"type": "message"},
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return f.signed(url.Values{"payload": {string(payload)}}.Encode())
+}
+
+func (f *fake) signed(body string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("X-Slack-Request-Timestamp", at)
+	r.Header.Set("X-Slack-Signature", sign([]byte(secretKey), at, []byte(body)))
+	return r
+}
+
+func (f *fake) serve(r *http.Request) int {
+	w := httptest.NewRecorder()
+	f.h.ServeHTTP(w, r)
+	return w.Code
+}
+
+// presses has a person press a button, and returns what they are told.
+func (f *fake) presses(team, id, action, value string) reply {
+	f.t.Helper()
+	if code := f.serve(f.request(team, id, action, value)); code != http.StatusOK {
+		f.t.Fatalf("status %d", code)
+	}
+	return f.told()
+}
+
+func (f *fake) told() reply {
+	f.t.Helper()
+	select {
+	case r := <-f.said:
+		if r.Type != "ephemeral" {
+			f.t.Errorf("it is told to all: %+v", r)
+		}
+		return r
+	case <-time.After(time.Minute):
+		f.t.Fatal("there is no reply")
+		return reply{}
+	}
+}
+
+func valueOf(t *testing.T, b notice.Button) string {
+	t.Helper()
+	value, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value)
+}
+
+var approve = notice.Button{Namespace: "team", Run: "fix", UID: "u", ID: "a1", Digest: "sha256:1", Decision: v1alpha1.DecisionApproveOnce}
+
+// texts are those of a reply, in lines.
+func (r reply) texts() string {
+	var all []string
+	for _, b := range r.Blocks {
+		if b.Text != nil {
+			all = append(all, b.Text.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// confirm returns the button that confirms, if there is one.
+func (r reply) confirm() (button, bool) {
+	for _, b := range r.Blocks {
+		for _, e := range b.Elements {
+			return e, true
+		}
+	}
+	return button{}, false
+}
+
+// A press shows the call as it is in the cluster, and only the confirmation of that sends a decision, as the person, about exactly what was shown.
+func TestAPersonConfirmsWhatTheClusterShows(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	shown := f.presses("T1", "U1", "motor.choose.0", valueOf(t, approve))
+	b, ok := shown.confirm()
+	if !ok || b.ActionID != actionConfirm || b.Text.Text != "Confirm: Approve once" || len(f.sent()) != 0 {
+		t.Fatalf("got %+v, sent %q", shown, f.sent())
+	}
+	for _, want := range []string{"Run team/fix asks:", "Push?", "Tool: bash", "script\ngit push origin main", "Digest: sha256:1", "This call is made, once."} {
+		if !strings.Contains(shown.texts(), want) {
+			t.Errorf("there is no %q in %q", want, shown.texts())
+		}
+	}
+	if said := f.presses("T1", "U1", b.ActionID, b.Value); !said.ReplaceOriginal || !strings.Contains(said.texts(), "Sent to team/fix, as dana.") {
+		t.Errorf("got %+v", said)
+	}
+	want := `/api/runs/team/fix/asks/a1 {"decision":"ApproveOnce","digest":"sha256:1","seen":"seen-sha256:1","uid":"u"}`
+	if sent := f.sent(); len(sent) != 1 || sent[0] != want {
+		t.Errorf("sent is %q", sent)
+	}
+	for _, as := range f.as {
+		if as != "dana sre" {
+			t.Errorf("the page was asked as %q", as)
+		}
+	}
+}
+
+func TestPressesThatSendNothing(t *testing.T) {
+	t.Parallel()
+	other, foreign, later := approve, approve, approve
+	other.Digest, foreign.UID, later.ID = "sha256:2", "v", "a2"
+	offered := approve
+	offered.Decision = v1alpha1.DecisionApproveRun
+	option := notice.Button{Namespace: "team", Run: "fix", UID: "u", ID: "a1", Digest: "sha256:1", Option: 1}
+	for name, tt := range map[string]struct {
+		team, id, action, value string
+		set                     func(*fake)
+		says                    string
+	}{
+		"a person who is not mapped":     {"T1", "U2", "motor.choose.0", valueOf(t, approve), nil, "no user of the cluster is mapped to you, U2 of the team T1"},
+		"one of another team":            {"T2", "U1", "motor.choose.0", valueOf(t, approve), nil, "no user of the cluster is mapped to you"},
+		"another call":                   {"T1", "U1", "motor.choose.0", valueOf(t, other), nil, "another one than that of the message"},
+		"another run of the name":        {"T1", "U1", "motor.choose.0", valueOf(t, foreign), nil, "does not ask that any more"},
+		"an ask that is over":            {"T1", "U1", "motor.choose.0", valueOf(t, later), nil, "does not ask that any more"},
+		"a decision that is not offered": {"T1", "U1", "motor.choose.0", valueOf(t, offered), nil, "does not offer that"},
+		"an option of no question":       {"T1", "U1", "motor.choose.0", valueOf(t, option), nil, "does not offer that"},
+		"a confirmation that is made up": {"T1", "U1", actionConfirm, valueOf(t, approve), nil, "was not shown to you"},
+		"a button of another app":        {"T1", "U1", "vote", valueOf(t, approve), nil, "none of Motor Cortex"},
+		"a value that is none":           {"T1", "U1", "motor.choose.0", "{", nil, "none of Motor Cortex"},
+		"what the page refuses":          {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) { f.status = http.StatusConflict }, "it was answered already"},
+		"a call with a secret": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) {
+			f.show("sha256:1", "aws_access_key_id = AKIA"+"Z5XQW7RTUVLM2345")
+		}, "looks like a secret"},
+		"a call that is too long": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) {
+			f.show("sha256:1", strings.Repeat("x y ", maxBlock*maxBlocks))
+		}, "too long for Slack"},
+		"a file of users with a mistake": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) { f.h.options.UsersFile = write(f.t, "users: 1") }, "Nothing was sent: the server failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			if tt.set != nil {
+				tt.set(f)
+			}
+			said := f.presses(tt.team, tt.id, tt.action, tt.value)
+			if _, offers := said.confirm(); offers || !strings.Contains(said.texts(), tt.says) || len(f.sent()) != 0 {
+				t.Errorf("got %+v, sent %q", said, f.sent())
+			}
+		})
+	}
+}
+
+// A cluster that does not answer can have taken what was sent.
+func TestAPersonIsToldWhenItIsNotKnownWhetherItWasSent(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	b, _ := f.presses("T1", "U1", "motor.choose.0", valueOf(t, approve)).confirm()
+	for status, says := range map[int]string{
+		http.StatusConflict: "Nothing was sent.", http.StatusForbidden: "Nothing was sent.", http.StatusBadGateway: "It is not known whether it was sent.",
+	} {
+		f.mu.Lock()
+		f.status = status
+		f.mu.Unlock()
+		// Each request of Slack is another one.
+		if said := f.presses("T1", "U1", actionConfirm, b.Value+strings.Repeat(" ", status%100)); !strings.HasPrefix(said.texts(), says) {
+			t.Errorf("status %d: %q", status, said.texts())
+		}
+	}
+}
+
+func TestWhatIsLongOrSecretCanBeDenied(t *testing.T) {
+	t.Parallel()
+	deny := approve
+	deny.Decision = v1alpha1.DecisionDeny
+	for _, arguments := range []string{"aws_access_key_id = AKIA" + "Z5XQW7RTUVLM2345", strings.Repeat("x y ", maxBlock*maxBlocks)} {
+		f := newFake(t)
+		f.show("sha256:1", arguments)
+		said := f.presses("T1", "U1", "motor.choose.1", valueOf(t, deny))
+		if b, ok := said.confirm(); !ok || b.Text.Text != "Confirm: Deny" || b.Style != "danger" || strings.Contains(said.texts(), "AKIA") || len(said.Blocks) > 50 {
+			t.Errorf("got %+v", said)
+		}
+	}
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	forged := f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))
+	forged.Header.Set("X-Slack-Signature", "v0=00")
+	read := f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))
+	read.Method = http.MethodGet
+	for name, tt := range map[string]struct {
+		r    *http.Request
+		want int
+	}{
+		"a forged one":           {forged, http.StatusUnauthorized},
+		"one that reads":         {read, http.StatusMethodNotAllowed},
+		"one that is too long":   {f.signed("payload=" + strings.Repeat("x", maxBody)), http.StatusRequestEntityTooLarge},
+		"one without a payload":  {f.signed("x=y"), http.StatusBadRequest},
+		"another kind":           {f.signed(url.Values{"payload": {`{"type":"view_submission","user":{"id":"U1"}}`}}.Encode()), http.StatusBadRequest},
+		"two buttons at once":    {f.signed(url.Values{"payload": {`{"type":"block_actions","user":{"id":"U1"},"actions":[{},{}]}`}}.Encode()), http.StatusBadRequest},
+		"one of no person":       {f.signed(url.Values{"payload": {`{"type":"block_actions","actions":[{}]}`}}.Encode()), http.StatusBadRequest},
+		"one with a broken form": {f.signed("payload=%zz"), http.StatusBadRequest},
+	} {
+		if got := f.serve(tt.r); got != tt.want {
+			t.Errorf("%s: status %d, want %d", name, got, tt.want)
+		}
+	}
+	first := f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))
+	body, err := io.ReadAll(first.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{http.StatusOK, http.StatusUnauthorized} {
+		again := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(string(body)))
+		again.Header = first.Header
+		if got := f.serve(again); got != want {
+			t.Errorf("the same request is answered for the time %d with status %d", i+1, got)
+		}
+	}
+	f.told()
+	f.h.options.SecretFile = write(t, " \n")
+	if got := f.serve(f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))); got != http.StatusInternalServerError {
+		t.Errorf("without a secret: status %d", got)
+	}
+}
+
+// A request that Slack has signed has the address of the reply. It must be one of Slack's all the same.
+func TestARequestHasNoOtherHostCalled(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	called := make(chan bool, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called <- true }))
+	defer other.Close()
+	f.h.post(t.Context(), other.URL+"/actions", saying("x", false))
+	f.h.post(t.Context(), f.replies+"actions", saying("y", false))
+	if got := f.told(); !strings.Contains(got.texts(), "y") || len(called) > 0 {
+		t.Errorf("got %+v, and another host is called: %d", got, len(called))
+	}
+}
+
+// Slack waits for three seconds. What a slow cluster takes longer for is bounded in its number.
+func TestOnlySoMuchIsCarriedOutAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	wait := make(chan struct{})
+	f.h.page = func(Person) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-wait:
+			case <-r.Context().Done():
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		})
+	}
+	for i := range maxActs + 1 {
+		b := approve
+		b.ID = strconv.Itoa(i)
+		want := http.StatusOK
+		if i == maxActs {
+			want = http.StatusServiceUnavailable
+		}
+		if got := f.serve(f.request("T1", "U1", "motor.choose.0", valueOf(t, b))); got != want {
+			t.Errorf("request %d: status %d", i, got)
+		}
+	}
+	// The end of the server ends them.
+	f.h.Close()
+	if len(f.h.slots) != 0 {
+		t.Errorf("%d requests outlive the server", len(f.h.slots))
+	}
+	close(wait)
+}
