@@ -21,7 +21,7 @@ import (
 // readTimeout bounds one read of the caches. They are in memory, and not there before they are filled.
 const readTimeout = 5 * time.Second
 
-// Objects shows the sandboxes, the pools and the skills of the cluster, of which there are few enough to be listed at each read.
+// Objects shows the sandboxes, the pools, the skills, and the sinks and receivers that fail, of the cluster, of which there are few enough to be listed at each read.
 type Objects struct {
 	cache client.Reader
 	now   func() time.Time
@@ -31,12 +31,13 @@ type Objects struct {
 	sandboxes                     *prometheus.Desc
 	poolHas, poolReady, poolWants *prometheus.Desc
 	decisions, decisionAge        *prometheus.Desc
+	failing                       *prometheus.Desc
 }
 
 // poolName is the name of a pool, or of all pools that have no place among the labels.
 type poolName struct{ namespace, name string }
 
-// RegisterObjects registers the metrics of sandboxes, pools and skills. cache must hold them: it is read whenever the metrics are.
+// RegisterObjects registers the metrics of sandboxes, pools, skills, sinks and receivers. cache must hold them: it is read whenever the metrics are.
 func RegisterObjects(to prometheus.Registerer, cache client.Reader, now func() time.Time, log *slog.Logger) error {
 	return to.Register(&Objects{
 		cache: cache, now: now, log: log, pools: bounded[poolName]{most: maxPools, now: now},
@@ -47,12 +48,13 @@ func RegisterObjects(to prometheus.Registerer, cache client.Reader, now func() t
 		decisions: gauge("skill_decisions_waiting",
 			"Skills that no run can use before a person decides about them, by the reason of the condition Approved.", "reason"),
 		decisionAge: gauge("skill_decisions_oldest_age_seconds", "For how long the skill waits that waits longest for a person; 0 if none waits."),
+		failing:     gauge("signal_channels_failing", "Sinks of signals and receivers of notifications that do not take what they are sent.", "kind"),
 	})
 }
 
 // Describe sends the descriptions. Most of the gauges have no value where there is no object.
 func (o *Objects) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{o.sandboxes, o.poolHas, o.poolReady, o.poolWants, o.decisions, o.decisionAge} {
+	for _, d := range []*prometheus.Desc{o.sandboxes, o.poolHas, o.poolReady, o.poolWants, o.decisions, o.decisionAge, o.failing} {
 		to <- d
 	}
 }
@@ -62,7 +64,7 @@ func (o *Objects) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	for what, collect := range map[string]func(context.Context, chan<- prometheus.Metric) error{
-		"sandboxes": o.collectSandboxes, "pools": o.collectPools, "skills": o.collectSkills,
+		"sandboxes": o.collectSandboxes, "pools": o.collectPools, "skills": o.collectSkills, "sinks and receivers": o.collectChannels,
 	} {
 		if err := collect(ctx, to); err != nil {
 			o.log.Warn("the metrics lack objects that cannot be listed", "what", what, "error", err)
@@ -155,5 +157,28 @@ func (o *Objects) collectSkills(ctx context.Context, to chan<- prometheus.Metric
 		send(to, o.decisions, float64(counts[reason]), reason)
 	}
 	send(to, o.decisionAge, oldest.Seconds())
+	return nil
+}
+
+func (o *Objects) collectChannels(ctx context.Context, to chan<- prometheus.Metric) error {
+	var cortexes v1alpha1.MotorCortexList
+	if err := o.cache.List(ctx, &cortexes, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	failing := func(list []v1alpha1.SinkStatus) (n int) {
+		for i := range list {
+			if apimeta.IsStatusConditionFalse(list[i].Conditions, v1alpha1.CortexSinkReady) {
+				n++
+			}
+		}
+		return n
+	}
+	sinks, receivers := 0, 0
+	for i := range cortexes.Items {
+		sinks += failing(cortexes.Items[i].Status.Sinks)
+		receivers += failing(cortexes.Items[i].Status.Receivers)
+	}
+	send(to, o.failing, float64(sinks), "sink")
+	send(to, o.failing, float64(receivers), "receiver")
 	return nil
 }

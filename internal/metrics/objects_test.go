@@ -36,6 +36,19 @@ func aSkill(name, reason string, since time.Duration) *v1alpha1.Skill {
 	}}
 }
 
+// aCortex has sinks and receivers with these states.
+func aCortex(namespace string, sinks, receivers []metav1.ConditionStatus) *v1alpha1.MotorCortex {
+	states := func(list []metav1.ConditionStatus) (all []v1alpha1.SinkStatus) {
+		for _, s := range list {
+			all = append(all, v1alpha1.SinkStatus{Conditions: []metav1.Condition{{Type: v1alpha1.CortexSinkReady, Status: s}}})
+		}
+		return all
+	}
+	return &v1alpha1.MotorCortex{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.CortexName}, Status: v1alpha1.MotorCortexStatus{
+		Sinks: states(sinks), Receivers: states(receivers),
+	}}
+}
+
 func aPod(name string, phase corev1.PodPhase, running bool) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}},
@@ -65,6 +78,8 @@ func TestObjectsOfTheClusterAreShown(t *testing.T) {
 		aPod("ended", corev1.PodFailed, false),
 		aSkill("new", v1alpha1.ReasonAwaitingApproval, time.Minute), aSkill("changed", v1alpha1.ReasonContentChanged, time.Hour),
 		aSkill("rejected", v1alpha1.ReasonSkillRejected, 24*time.Hour), &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "unseen"}},
+		aCortex("ns", []metav1.ConditionStatus{metav1.ConditionTrue}, []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}),
+		aCortex("other", nil, []metav1.ConditionStatus{metav1.ConditionFalse}),
 	).WithStatusSubresource().Build()
 	to := prometheus.NewRegistry()
 	must(t, RegisterObjects(to, cache, now, slog.New(slog.DiscardHandler)))
@@ -88,8 +103,10 @@ func TestObjectsOfTheClusterAreShown(t *testing.T) {
 		motorcortex_skill_decisions_waiting{reason="ContentChanged"} 1
 		motorcortex_skill_decisions_waiting{reason="PolicyChanged"} 0
 		motorcortex_skill_decisions_oldest_age_seconds 3600
+		motorcortex_signal_channels_failing{kind="receiver"} 2
+		motorcortex_signal_channels_failing{kind="sink"} 0
 	`, "motorcortex_sandboxes", "motorcortex_pool_sandboxes", "motorcortex_pool_ready_sandboxes", "motorcortex_pool_wanted_sandboxes",
-		"motorcortex_skill_decisions_waiting", "motorcortex_skill_decisions_oldest_age_seconds")
+		"motorcortex_skill_decisions_waiting", "motorcortex_skill_decisions_oldest_age_seconds", "motorcortex_signal_channels_failing")
 }
 
 // away is a cache that has no skills.
@@ -110,7 +127,7 @@ func TestAKindThatCannotBeListedIsLeftOut(t *testing.T) {
 	must(t, RegisterObjects(to, away{}, now, slog.New(slog.NewTextHandler(&log, nil))))
 	families, err := to.Gather()
 	must(t, err)
-	if len(families) != 1 || families[0].GetName() != "motorcortex_sandboxes" {
+	if len(families) != 2 || families[0].GetName() != "motorcortex_sandboxes" || families[1].GetName() != "motorcortex_signal_channels_failing" {
 		t.Errorf("there are %v", families)
 	}
 	if !strings.Contains(log.String(), "what=skills") || !strings.Contains(log.String(), "the cache is not filled") {
