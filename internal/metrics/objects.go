@@ -150,7 +150,9 @@ func (o *Objects) collectSkills(ctx context.Context, to chan<- prometheus.Metric
 		}
 		counts[c.Reason]++
 		if slices.Contains(undecided, c.Reason) {
-			oldest = max(oldest, now.Sub(c.LastTransitionTime.Time))
+			// The condition has not changed when a skill that waited has something new.
+			since := ptr.Deref(skills.Items[i].Status.StateTime, c.LastTransitionTime)
+			oldest = max(oldest, now.Sub(since.Time))
 		}
 	}
 	for _, reason := range undecided {

@@ -71,12 +71,14 @@ func TestObjectsOfTheClusterAreShown(t *testing.T) {
 	pool := aPool("big", new(int32(4)), 3, 2)
 	pooled := sandbox.Pooled(pool, "abc", sandbox.Config{Image: "image"})
 	pooled.Status.Phase = corev1.PodPending
+	renewed := aSkill("renewed", v1alpha1.ReasonAwaitingApproval, 48*time.Hour)
+	renewed.Status.StateTime = new(metav1.NewTime(noon.Add(-time.Minute)))
 	foreign := aPod("foreign", corev1.PodRunning, true)
 	foreign.Labels = nil
 	cache := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 		pool, aPool("one", nil, 0, 0), pooled, foreign, aPod("starts", corev1.PodPending, false), aPod("runs", corev1.PodRunning, true),
 		aPod("ended", corev1.PodFailed, false),
-		aSkill("new", v1alpha1.ReasonAwaitingApproval, time.Minute), aSkill("changed", v1alpha1.ReasonContentChanged, time.Hour),
+		renewed, aSkill("new", v1alpha1.ReasonAwaitingApproval, time.Minute), aSkill("changed", v1alpha1.ReasonContentChanged, time.Hour),
 		aSkill("rejected", v1alpha1.ReasonSkillRejected, 24*time.Hour), &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "unseen"}},
 		aCortex("ns", []metav1.ConditionStatus{metav1.ConditionTrue}, []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}),
 		aCortex("other", nil, []metav1.ConditionStatus{metav1.ConditionFalse}),
@@ -99,7 +101,7 @@ func TestObjectsOfTheClusterAreShown(t *testing.T) {
 		motorcortex_pool_wanted_sandboxes{namespace="ns",pool="big"} 4
 		motorcortex_pool_wanted_sandboxes{namespace="ns",pool="one"} 1
 		motorcortex_skill_decisions_waiting{reason="ApprovalExpired"} 0
-		motorcortex_skill_decisions_waiting{reason="AwaitingApproval"} 1
+		motorcortex_skill_decisions_waiting{reason="AwaitingApproval"} 2
 		motorcortex_skill_decisions_waiting{reason="ContentChanged"} 1
 		motorcortex_skill_decisions_waiting{reason="PolicyChanged"} 0
 		motorcortex_skill_decisions_oldest_age_seconds 3600
