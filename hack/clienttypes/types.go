@@ -38,6 +38,12 @@ type typ struct {
 // named is the beginning of a description that has the name of a Go type.
 var named = regexp.MustCompile(`^([A-Z][A-Za-z]+) (is|are|says|has|names|bounds|describes|makes|shows|tells|counts|holds) `)
 
+// keywords are those of Python that a field could have as its name. A module with such a field is none that Python reads.
+var keywords = []string{
+	"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+	"in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+}
+
 // collector gathers the object types of schemas.
 type collector struct {
 	objects []object
@@ -99,6 +105,9 @@ func (c *collector) object(place string, p *apiextensionsv1.JSONSchemaProps) (ty
 	}
 	o := object{doc: p.Description}
 	for _, f := range slices.Sorted(maps.Keys(p.Properties)) {
+		if slices.Contains(keywords, f) {
+			return typ{}, fmt.Errorf("%s: the field %s has a keyword of Python as its name: choose another name", name, f)
+		}
 		s := p.Properties[f]
 		t, err := c.typeOf(name+strings.ToUpper(f[:1])+f[1:], &s)
 		if err != nil {

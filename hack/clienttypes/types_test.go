@@ -45,3 +45,12 @@ func TestAnUnknownSchemaIsAnError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAFieldThatPythonCannotHaveIsAnError(t *testing.T) {
+	t.Parallel()
+	kind := schemaOf("Thing.", nil, map[string]apiextensionsv1.JSONSchemaProps{"spec": schemaOf("", nil, map[string]apiextensionsv1.JSONSchemaProps{"from": text})})
+	c := collector{known: map[string]string{}}
+	if err := c.kind("Thing", &kind); err == nil || !strings.Contains(err.Error(), "the field from") {
+		t.Errorf("%v", err)
+	}
+}
