@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -112,10 +113,11 @@ func run(ctx context.Context, o options, level *slog.LevelVar, log *slog.Logger)
 	}
 	tellUnmarked(direct.RESTMapper(), log)
 	mgr, err := ctrl.NewManager(withFaults(cfg, log), ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions(o.namespace, o.namespaces),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                       metricsOptions(o, loglevel.Server{Level: level, Log: log}),
+		Scheme: scheme,
+		Cache:  cacheOptions(o.namespace, o.namespaces),
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		// The server of the metrics is one of our own: that of the manager has no bounds.
+		Metrics:                       metricsserver.Options{BindAddress: noAddress},
 		HealthProbeBindAddress:        o.healthAddress,
 		PprofBindAddress:              o.profileAddress,
 		LeaderElection:                true,
@@ -131,6 +133,9 @@ func run(ctx context.Context, o options, level *slog.LevelVar, log *slog.Logger)
 	})
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)
+	}
+	if err := serveMetrics(ctx, mgr, o, loglevel.Server{Level: level, Log: log}, log); err != nil {
+		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,12 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/loglevel"
 	"motorcortex.dev/motorcortex/internal/metrics"
+	"motorcortex.dev/motorcortex/internal/metrics/endpoint"
 	"motorcortex.dev/motorcortex/internal/metrics/guard"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
@@ -73,15 +73,42 @@ func showSlots(to prometheus.Registerer, e *engine.Engine) error {
 	})
 }
 
-// metricsOptions are how the metrics are served. Secured, a reader needs the right to get /metrics, which the API server is asked about: the metrics name
-// models and pools, and show how much each of them does. Only then the level of the log can be changed: level is what serves that.
-func metricsOptions(o options, level http.Handler) metricsserver.Options {
-	served := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
+// serveMetrics adds the server of the metrics to the manager. Secured, a reader needs the right to get /metrics, which the API server is asked about: the
+// metrics name models and pools, and show how much each of them does. Only then the level of the log can be changed: level is what serves that.
+func serveMetrics(ctx context.Context, mgr ctrl.Manager, o options, level http.Handler, log *slog.Logger) error {
+	if o.metricsAddress == noAddress || o.metricsAddress == "" {
+		return nil
+	}
+	served := metricsOptions(o, level, log)
+	if served.Secure {
+		var err error
+		if served.Filter, err = guard.Provider(time.Now, loglevel.Path)(mgr.GetConfig(), mgr.GetHTTPClient()); err != nil {
+			return err
+		}
+	}
+	server, certificate, err := endpoint.New(ctx, served, endpoint.Default)
+	if err != nil {
+		return err
+	}
+	if certificate != nil {
+		if err := mgr.Add(certificate); err != nil {
+			return fmt.Errorf("keep the certificate of the metrics up to date: %w", err)
+		}
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("serve the metrics: %w", err)
+	}
+	return nil
+}
+
+// noAddress is the address of a server that there is not.
+const noAddress = "0"
+
+// metricsOptions are how the metrics are served, but for the filter.
+func metricsOptions(o options, level http.Handler, log *slog.Logger) endpoint.Options {
+	served := endpoint.Options{Address: o.metricsAddress, Secure: o.metricsSecure, CertDir: o.metricsCertDir, Gatherer: ctrlmetrics.Registry, Logger: log}
 	if o.metricsSecure {
-		served.FilterProvider = guard.Provider(time.Now, loglevel.Path)
-		served.ExtraHandlers = map[string]http.Handler{loglevel.Path: level}
-		// A connection of HTTP/2 carries hundreds of requests, whose headers are held before the guard sees them.
-		served.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
+		served.Others = map[string]http.Handler{loglevel.Path: level}
 	}
 	return served
 }

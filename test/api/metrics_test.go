@@ -28,10 +28,11 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/metrics"
+	"motorcortex.dev/motorcortex/internal/metrics/endpoint"
 	"motorcortex.dev/motorcortex/internal/metrics/guard"
 )
 
@@ -63,9 +64,14 @@ func serveMetrics(t *testing.T, more map[string]http.Handler) (string, *reviewed
 	})
 	httpClient, err := rest.HTTPClientFor(cfg)
 	must(t, err)
-	server, err := metricsserver.NewServer(metricsserver.Options{
-		BindAddress: "127.0.0.1:0", SecureServing: true, FilterProvider: guard.Provider(time.Now, slices.Collect(maps.Keys(more))...), CertDir: t.TempDir(), ExtraHandlers: more,
-	}, cfg, httpClient)
+	filter, err := guard.Provider(time.Now, slices.Collect(maps.Keys(more))...)(cfg, httpClient)
+	must(t, err)
+	bounds := endpoint.Default
+	// All clients of the tests have one address.
+	bounds.Connections, bounds.ConnectionsOf = 1024, 1024
+	server, _, err := endpoint.New(t.Context(), endpoint.Options{
+		Address: "127.0.0.1:0", Secure: true, Gatherer: ctrlmetrics.Registry, Others: more, Filter: filter, Logger: slog.New(slog.DiscardHandler),
+	}, bounds)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -76,12 +82,7 @@ func serveMetrics(t *testing.T, more map[string]http.Handler) (string, *reviewed
 			t.Errorf("serve metrics: %v", err)
 		}
 	})
-	bound, ok := server.(interface{ GetBindAddr() string })
-	if !ok {
-		t.Fatal("the server of metrics does not tell its address")
-	}
-	must(t, wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return bound.GetBindAddr() != "", nil }))
-	return "https://" + bound.GetBindAddr() + "/metrics", count
+	return "https://" + server.Listener.Addr().String() + endpoint.Path, count
 }
 
 // The rights of config/rbac are those that the manager needs to find out who may read its metrics, and those that a reader needs.

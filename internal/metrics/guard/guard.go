@@ -165,7 +165,9 @@ func (g *guard) mayAsk(address string) bool {
 	return of.(*rate.Limiter).AllowN(now, 1) && g.all.AllowN(now, 1)
 }
 
+// refuse answers, and ends the connection: one of a stranger that stays open would take the place of a reader's.
 func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Connection", "close")
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
@@ -198,8 +200,9 @@ type answer struct {
 	status   int
 }
 
-// WriteHeader notes the status of a refusal.
+// WriteHeader notes the status of a refusal, which ends the connection.
 func (a *answer) WriteHeader(status int) {
 	a.status = status
+	a.Header().Set("Connection", "close")
 	a.ResponseWriter.WriteHeader(status)
 }
