@@ -22,6 +22,9 @@ const (
 	AnnotationAttempt = "motorcortex.dev/attempt"
 	// ComponentWorker is the value of LabelComponent on the Lease by which a replica of the manager shows that it lives.
 	ComponentWorker = "worker"
+	// AnnotationTraceParent on a MotorRun is the traceparent of the W3C Trace Context that the run is a part of. Whoever creates the run sets it. A later
+	// change splits the trace.
+	AnnotationTraceParent = "motorcortex.dev/traceparent"
 	// AnnotationVersion on the Lease of a replica of the manager is its version.
 	AnnotationVersion = "motorcortex.dev/version"
 	// AnnotationSlots on the Lease of a replica of the manager is how many runs it carries on at once, at least 1. Without it there is no bound.

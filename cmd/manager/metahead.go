@@ -28,8 +28,7 @@ var (
 	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy, v1alpha1.LabelPool}
 	headAnnotations = []string{
 		v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, v1alpha1.AnnotationPool, v1alpha1.AnnotationAttempt,
-		v1alpha1.AnnotationLeaving,
-		"faults.motorcortex.dev/kill",
+		v1alpha1.AnnotationLeaving, v1alpha1.AnnotationTraceParent, "faults.motorcortex.dev/kill",
 	}
 )
 

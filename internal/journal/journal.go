@@ -195,3 +195,8 @@ func (l *Log) Turns() []*turn.Turn {
 func StepName(run string, attempt, index int32) string {
 	return fmt.Sprintf("%s-a%02d-s%04d", run, attempt, index)
 }
+
+// OutageName returns the name of the step of the outage that a step waited for.
+func OutageName(run string, attempt, index int32) string {
+	return StepName(run, attempt, index) + outageSuffix
+}

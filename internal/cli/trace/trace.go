@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/internal/telemetry/span"
 )
 
 // OTLP is the JSON form of the OpenTelemetry protocol: the traces of a run in one line.
@@ -59,12 +60,12 @@ generative AI. It has spans that have ended, and neither arguments nor output.`,
 		if a := run.Status.Archive; a != nil && len(steps) == 0 {
 			fmt.Fprintf(s.Err, "note: its %d steps are in the archive, under the key %s\n", a.Steps, a.Key)
 		}
-		spans := Spans(run, steps)
+		spans := spansOf(run, steps)
 		if format == output.JSONL {
 			return output.Lines(s.Out, spans)
 		}
 		if format == OTLP {
-			return writeOTLP(s.Out, run, spans, motorcortex.Version())
+			return writeOTLP(s.Out, run, spans)
 		}
 		tree(s.Out, run, spans, time.Now())
 		return nil
@@ -72,14 +73,46 @@ generative AI. It has spans that have ended, and neither arguments nor output.`,
 	return cmd
 }
 
+// maxDetail is the most bytes of the arguments of a call.
+const maxDetail = 44
+
+// spansOf are the spans of a run, with the beginning of the arguments of calls.
+func spansOf(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []span.Span {
+	spans := span.Of(run, steps)
+	for i := range spans {
+		if s := &spans[i]; s.Kind == span.KindTool {
+			s.Detail = show.Brief(s.Name, s.Arguments, maxDetail)
+		}
+	}
+	return spans
+}
+
+// writeOTLP writes the spans that have ended as OTLP/JSON in one line.
+func writeOTLP(w io.Writer, run *v1alpha1.MotorRun, spans []span.Span) error {
+	of := span.Resource{Version: motorcortex.Version()}
+	traces, err := of.OTLP(run, spans)
+	if err != nil {
+		return err
+	}
+	line, err := span.JSON(traces)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", line)
+	return err
+}
+
 // tree prints spans for people. A span that has not ended takes until now.
-func tree(w io.Writer, run *v1alpha1.MotorRun, spans []Span, now time.Time) {
+func tree(w io.Writer, run *v1alpha1.MotorRun, spans []span.Span, now time.Time) {
 	depth := map[string]int{}
 	rows := make([][]string, 0, len(spans))
 	for i := range spans {
 		s := &spans[i]
-		if s.ParentSpanID != "" {
-			depth[s.SpanID] = depth[s.ParentSpanID] + 1
+		// The parent of the run itself can be a span of its caller.
+		if above, ok := depth[s.ParentSpanID]; ok {
+			depth[s.SpanID] = above + 1
+		} else {
+			depth[s.SpanID] = 0
 		}
 		name := s.Name
 		if s.Detail != "" {
@@ -102,7 +135,7 @@ func tree(w io.Writer, run *v1alpha1.MotorRun, spans []Span, now time.Time) {
 // maxName is the most bytes of a name in the tree.
 const maxName = 72
 
-func duration(s *Span, now time.Time) string {
+func duration(s *span.Span, now time.Time) string {
 	if s.DurationMilliseconds == nil {
 		return max(now.Sub(s.StartTime), 0).Truncate(time.Second).String() + " …"
 	}

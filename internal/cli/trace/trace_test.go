@@ -4,8 +4,6 @@ package trace
 
 import (
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +71,7 @@ func TestTree(t *testing.T) {
 	t.Parallel()
 	run, steps := lived()
 	var b strings.Builder
-	tree(&b, run, Spans(run, steps), at(110).Time)
+	tree(&b, run, spansOf(run, steps), at(110).Time)
 	want := `SPAN                           START   DURATION   TOKENS   RESULT
 portfolio                      0:00    1m50s …    150      Running
   attempt 1                    0:01    1m29s      120      Stuck
@@ -97,122 +95,6 @@ portfolio                      0:00    1m50s …    150      Running
 		if !strings.Contains(b.String(), row) {
 			t.Errorf("there is no row %q in\n%s", row, &b)
 		}
-	}
-}
-
-// An id is the same whenever it is computed, and belongs to one span.
-func TestSpans(t *testing.T) {
-	t.Parallel()
-	run, steps := lived()
-	spans := Spans(run, steps)
-	if diff := cmp.Diff(spans, Spans(run, steps)); diff != "" {
-		t.Errorf("the second time (-first +second):\n%s", diff)
-	}
-	known := map[string]bool{"": true}
-	for _, s := range spans {
-		if s.TraceID != strings.ReplaceAll(uid, "-", "") || known[s.SpanID] || !known[s.ParentSpanID] {
-			t.Errorf("ids of %+v", s)
-		}
-		known[s.SpanID] = true
-	}
-	run.UID = "short"
-	if id := Spans(run, nil)[0].TraceID; len(id) != 32 {
-		t.Errorf("the trace id is %q", id)
-	}
-}
-
-// otlp is OTLP/JSON, as its specification has it.
-type otlp struct {
-	ResourceSpans []struct {
-		Resource   struct{ Attributes otlpAttributes }
-		ScopeSpans []struct {
-			Scope struct{ Name string }
-			Spans []otlpSpan
-		}
-	}
-}
-
-type otlpSpan struct {
-	TraceID, SpanID, ParentSpanID string
-	Name                          string
-	Kind                          int
-	StartTimeUnixNano             int64 `json:",string"`
-	EndTimeUnixNano               int64 `json:",string"`
-	Attributes                    otlpAttributes
-	Status                        struct{ Code int }
-}
-
-type otlpAttributes []struct {
-	Key   string
-	Value struct {
-		StringValue *string
-		IntValue    *int64 `json:",string"`
-	}
-}
-
-// all returns the attributes as texts, numbers with a # before them.
-func (a otlpAttributes) all() map[string]string {
-	of := map[string]string{}
-	for _, kv := range a {
-		switch {
-		case kv.Value.StringValue != nil:
-			of[kv.Key] = *kv.Value.StringValue
-		case kv.Value.IntValue != nil:
-			of[kv.Key] = fmt.Sprintf("#%d", *kv.Value.IntValue)
-		}
-	}
-	return of
-}
-
-// The form is that of the specification of OTLP: ids in hexadecimal, enums as numbers, 64 bits as texts, and no field that it does not have.
-func TestOTLP(t *testing.T) {
-	t.Parallel()
-	run, steps := lived()
-	var b strings.Builder
-	if err := writeOTLP(&b, run, Spans(run, steps), "1.2.3"); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(b.String(), "\n") != 1 || strings.Contains(b.String(), "push") || !strings.HasPrefix(b.String(), `{"resourceSpans":[{"resource":{"attributes":[{"key":`) {
-		t.Errorf("it is %s", &b)
-	}
-	var traces otlp
-	d := json.NewDecoder(strings.NewReader(b.String()))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&traces); err != nil {
-		t.Fatal(err)
-	}
-	resource := traces.ResourceSpans[0]
-	if diff := cmp.Diff(map[string]string{
-		"service.name": "motorcortex", "service.version": "1.2.3", "k8s.namespace.name": "agents", "motorcortex.run.name": "portfolio",
-	}, resource.Resource.Attributes.all()); diff != "" {
-		t.Errorf("the resource (-want +got):\n%s", diff)
-	}
-	spans := resource.ScopeSpans[0].Spans
-	found := map[string]otlpSpan{}
-	id := regexp.MustCompile(`^[0-9a-f]{16}$`)
-	for _, s := range spans {
-		found[s.Name] = s
-		if s.TraceID != strings.ReplaceAll(uid, "-", "") || !id.MatchString(s.SpanID) || s.ParentSpanID != "" && !id.MatchString(s.ParentSpanID) {
-			t.Errorf("ids of %+v", s)
-		}
-	}
-	if _, running := found["invoke_agent portfolio"]; running || len(spans) != 9 {
-		t.Errorf("%d spans, those that have not ended among them: %t", len(spans), running)
-	}
-	model := found["chat a-2026"]
-	if diff := cmp.Diff(map[string]string{
-		"gen_ai.conversation.id": uid, "gen_ai.operation.name": "chat", "gen_ai.request.model": "scripted/a", "gen_ai.response.model": "a-2026",
-		"gen_ai.usage.input_tokens": "#100", "gen_ai.usage.output_tokens": "#20", "gen_ai.usage.cache_read.input_tokens": "#5",
-		"motorcortex.attempt": "#1", "motorcortex.step": "#1",
-	}, model.Attributes.all()); diff != "" || model.Kind != 3 {
-		t.Errorf("the model call is of the kind %d (-want +got):\n%s", model.Kind, diff)
-	}
-	if end := time.Unix(0, model.EndTimeUnixNano); model.EndTimeUnixNano-model.StartTimeUnixNano != int64(2500*time.Millisecond) || !end.Equal(at(33).Time) {
-		t.Errorf("the model call took from %d until %s", model.StartTimeUnixNano, end)
-	}
-	tool := found["execute_tool bash"]
-	if tool.Status.Code != 2 || tool.Attributes.all()["error.type"] != "exit_1" || found["approval"].ParentSpanID != tool.SpanID || tool.Kind != 1 {
-		t.Errorf("the call is %+v", tool)
 	}
 }
 

@@ -64,7 +64,7 @@ func LogChanges(ctx context.Context, log *slog.Logger, before, after *v1alpha1.M
 	if a := after.Status.LatestAttempt(); a != nil {
 		attempt = a.Index
 	}
-	log = log.With("namespace", after.Namespace, "run", after.Name, "uid", string(after.UID), "attempt", attempt, "traceID", ids.Trace(after.UID))
+	log = log.With("namespace", after.Namespace, "run", after.Name, "uid", string(after.UID), "attempt", attempt, "traceID", ids.Of(after.UID, after.Annotations).Trace)
 	for _, c := range Changes(&before.Status, &after.Status) {
 		log.InfoContext(ctx, "the run changed", "of", c.Of, "from", c.From, "to", c.To, "reason", c.Reason)
 	}

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package trace
+// Package span has the spans of a run, which follow from its status and its steps. The plugin prints them, and the manager sends them to a collector: both
+// name the same trace, with the same ids and times.
+package span
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/cli/show"
-	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/internal/telemetry/ids"
 )
 
@@ -36,7 +37,7 @@ type Span struct {
 	SpanID       string `json:"spanID"`
 	ParentSpanID string `json:"parentSpanID,omitempty"`
 	Kind         Kind   `json:"kind"`
-	// Name is that of the attempt, the step, the model or the tool. Detail is the beginning of the arguments of a call.
+	// Name is that of the attempt, the step, the model or the tool. Detail is for people: what a call is about, in a few words.
 	Name    string `json:"name"`
 	Detail  string `json:"detail,omitempty"`
 	Attempt int32  `json:"attempt,omitempty"`
@@ -49,33 +50,43 @@ type Span struct {
 	Result string          `json:"result,omitempty"`
 	OK     *bool           `json:"ok,omitempty"`
 	Tokens *v1alpha1.Usage `json:"tokens,omitempty"`
+	// Arguments and Output are those of a call, and Output the text of a model. They are content: they are shown where somebody asked for them.
+	Arguments string `json:"-"`
+	Output    string `json:"-"`
 }
 
 const resultOK = "ok"
 
-// maxDetail is the most bytes of the arguments of a call.
-const maxDetail = 44
-
 // builder makes the spans of one run.
 type builder struct {
-	run   *v1alpha1.MotorRun
-	trace string
+	run     *v1alpha1.MotorRun
+	context ids.Context
+	// own is what the ids of spans follow from. A caller can have several runs in one trace, and each has its own spans.
+	own   string
 	spans []Span
 }
 
-// Spans are those of a run and its steps, which are in their order. A span comes after the one that it is in.
-func Spans(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []Span {
-	b := &builder{run: run, trace: ids.Trace(run.UID)}
+// Of are the spans of a run and of these steps, which are in their order. A span comes after the one that it is in.
+func Of(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []Span {
+	b := &builder{run: run, context: ids.Of(run.UID, run.Annotations), own: ids.Trace(run.UID)}
 	st := &run.Status
 	all := Span{Kind: KindRun, Name: run.Name, StartTime: run.CreationTimestamp.UTC(), Result: st.Reason, Tokens: &st.Usage}
 	if st.CompletionTime != nil {
 		all.OK = new(apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSucceeded))
 	}
-	root := b.add(all, "", ended(all.StartTime, st.CompletionTime), "run")
+	root := b.add(all, b.context.Parent, ended(all.StartTime, st.CompletionTime), "run")
 	for i := range st.Attempts {
-		b.attempt(&st.Attempts[i], steps, root)
+		b.attempt(&st.Attempts[i], steps, EndOfAttempt(run, i), root)
 	}
 	return b.spans
+}
+
+// EndOfAttempt is when the attempt at a place of the status ended, nil if it has not. One that has no end of its own ended with the run.
+func EndOfAttempt(run *v1alpha1.MotorRun, i int) *metav1.Time {
+	if at := run.Status.Attempts[i].CompletionTime; at != nil {
+		return at
+	}
+	return run.Status.CompletionTime
 }
 
 // ended is how long something took that began, in milliseconds, nil if it has not ended.
@@ -88,12 +99,12 @@ func ended(start time.Time, end *metav1.Time) *int64 {
 
 // add appends a span, and returns its id.
 func (b *builder) add(s Span, parent string, took *int64, path ...any) string {
-	s.TraceID, s.SpanID, s.ParentSpanID, s.DurationMilliseconds = b.trace, ids.Span(b.trace, path...), parent, took
+	s.TraceID, s.SpanID, s.ParentSpanID, s.DurationMilliseconds = b.context.Trace, ids.Span(b.own, path...), parent, took
 	b.spans = append(b.spans, s)
 	return s.SpanID
 }
 
-func (b *builder) attempt(a *v1alpha1.AttemptStatus, steps []v1alpha1.MotorStep, parent string) {
+func (b *builder) attempt(a *v1alpha1.AttemptStatus, steps []v1alpha1.MotorStep, over *metav1.Time, parent string) {
 	s := Span{Kind: KindAttempt, Name: fmt.Sprintf("attempt %d", a.Index), Attempt: a.Index, Tokens: &a.Usage}
 	if a.StartTime != nil {
 		s.StartTime = a.StartTime.UTC()
@@ -104,34 +115,35 @@ func (b *builder) attempt(a *v1alpha1.AttemptStatus, steps []v1alpha1.MotorStep,
 	if a.Failure != nil {
 		s.Result = a.Failure.Reason
 	}
-	id := b.add(s, parent, ended(s.StartTime, a.CompletionTime), "attempt", a.Index)
+	id := b.add(s, parent, ended(s.StartTime, over), "attempt", a.Index)
 	for i := range steps {
 		if steps[i].Spec.Attempt != a.Index {
 			continue
 		}
 		if steps[i].Spec.Type == v1alpha1.StepOutage {
-			b.outage(&steps[i], steps[i+1:], id)
+			b.outage(&steps[i], steps[i+1:], over, id)
 			continue
 		}
-		b.step(&steps[i], id)
+		b.step(&steps[i], over, id)
 	}
 }
 
-// outage is a time in which the model could not be had. It is over with the step that follows.
-func (b *builder) outage(s *v1alpha1.MotorStep, later []v1alpha1.MotorStep, parent string) {
+// outage is a time in which the model could not be had. It is over with the step that follows, or with the attempt.
+func (b *builder) outage(s *v1alpha1.MotorStep, later []v1alpha1.MotorStep, over *metav1.Time, parent string) {
 	o := Span{Kind: KindOutage, Name: "the model cannot be had", Attempt: s.Spec.Attempt, Step: s.Spec.Index, StartTime: s.CreationTimestamp.UTC(), OK: new(false)}
 	if s.Spec.Outage != nil {
 		o.Result = s.Spec.Outage.Reason
 	}
-	var took *int64
-	if len(later) > 0 {
+	took := ended(o.StartTime, over)
+	if len(later) > 0 && later[0].Spec.Attempt == s.Spec.Attempt {
 		took = ended(o.StartTime, &later[0].CreationTimestamp)
 	}
 	b.add(o, parent, took, "outage", s.Name)
 }
 
-// step has the model call whose answer the step records, and the calls of that answer, which are carried out one after the other.
-func (b *builder) step(s *v1alpha1.MotorStep, parent string) {
+// step has the model call whose answer the step records, and the calls of that answer, which are carried out one after the other. What has no result when
+// the attempt is over, at the instant over, ended with it.
+func (b *builder) step(s *v1alpha1.MotorStep, over *metav1.Time, parent string) {
 	answered := s.CreationTimestamp.UTC()
 	model := s.Spec.ModelMilliseconds
 	begun := answered.Add(-time.Duration(model) * time.Millisecond)
@@ -139,16 +151,29 @@ func (b *builder) step(s *v1alpha1.MotorStep, parent string) {
 	var took *int64
 	if !end.IsZero() {
 		took = new(end.Sub(begun).Milliseconds())
+	} else {
+		took = ended(begun, over)
 	}
 	id := b.add(Span{Kind: KindStep, Name: stepName(s), Attempt: s.Spec.Attempt, Step: s.Spec.Index, StartTime: begun}, parent, took, "step", s.Name)
 	if model > 0 || s.Spec.Usage.TotalTokens > 0 {
 		b.add(Span{
 			Kind: KindModel, Name: modelName(b.run, s), Attempt: s.Spec.Attempt, Step: s.Spec.Index, StartTime: begun, Result: resultOK, OK: new(true), Tokens: &s.Spec.Usage,
+			Output: s.Spec.Content,
 		}, id, &model, "model", s.Name)
 	}
 	for i := range calls {
+		if c := &calls[i]; c.took == nil && !c.start.IsZero() {
+			c.took = ended(c.start, over)
+		}
 		b.call(s, &calls[i], id)
 	}
+}
+
+// Settled reports whether nothing of a step changes any more by itself: each of its calls has a result.
+func Settled(s *v1alpha1.MotorStep) bool {
+	return !slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool {
+		return !slices.ContainsFunc(s.Status.Results, func(r v1alpha1.ToolResult) bool { return r.CallID == c.ID })
+	})
 }
 
 func stepName(s *v1alpha1.MotorStep) string {
@@ -203,10 +228,10 @@ func timed(s *v1alpha1.MotorStep, at time.Time) (calls []timedCall, end time.Tim
 
 func (b *builder) call(s *v1alpha1.MotorStep, c *timedCall, parent string) {
 	span := Span{
-		Kind: KindTool, Name: c.Tool, Detail: show.Brief(c.Tool, c.Arguments, maxDetail), Attempt: s.Spec.Attempt, Step: s.Spec.Index, CallID: c.ID, StartTime: c.start,
+		Kind: KindTool, Name: c.Tool, Attempt: s.Spec.Attempt, Step: s.Spec.Index, CallID: c.ID, StartTime: c.start, Arguments: c.Arguments,
 	}
 	if r := c.result; r != nil {
-		span.OK, span.Result = &r.OK, resultOK
+		span.OK, span.Result, span.Output = &r.OK, resultOK, r.Output
 		if !r.OK {
 			span.Result = r.ErrorCode
 		}
@@ -217,7 +242,19 @@ func (b *builder) call(s *v1alpha1.MotorStep, c *timedCall, parent string) {
 		if a.CallID != c.ID {
 			continue
 		}
-		ask := Span{Kind: KindAsk, Name: pending.Word(a.Kind), Attempt: s.Spec.Attempt, Step: s.Spec.Index, CallID: c.ID, StartTime: a.AskTime.UTC(), Result: string(a.Outcome)}
+		ask := Span{Kind: KindAsk, Name: askName(a.Kind), Attempt: s.Spec.Attempt, Step: s.Spec.Index, CallID: c.ID, StartTime: a.AskTime.UTC(), Result: string(a.Outcome)}
 		b.add(ask, id, ended(ask.StartTime, &a.CloseTime), "ask", s.Name, " ", a.ID)
 	}
+}
+
+// askName is what a person is asked for, in lower case.
+func askName(kind v1alpha1.InputKind) string {
+	switch kind {
+	case v1alpha1.InputDomainRequest:
+		return "domain"
+	case v1alpha1.InputOutcomeUnknown:
+		return "unknown outcome"
+	case v1alpha1.InputQuestion, v1alpha1.InputApproval, v1alpha1.InputRetry:
+	}
+	return strings.ToLower(string(kind))
 }
