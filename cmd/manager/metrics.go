@@ -31,6 +31,7 @@ type telemetry struct {
 	loops    *metrics.Loops
 	leader   *metrics.Leader
 	signals  *metrics.Signals
+	traces   *metrics.Traces
 }
 
 // newTelemetry makes them and registers them. builtIn is the name of the built-in model, "" if there is none.
@@ -40,10 +41,11 @@ func newTelemetry(to prometheus.Registerer, builtIn string) (*telemetry, error) 
 	loops, loopsErr := metrics.NewLoops(to)
 	leader, leaderErr := metrics.NewLeader(to, time.Now)
 	signals, signalsErr := metrics.NewSignals(to)
-	if err := errors.Join(err, modelsErr, loopsErr, leaderErr, signalsErr); err != nil {
+	traces, tracesErr := metrics.NewTraces(to)
+	if err := errors.Join(err, modelsErr, loopsErr, leaderErr, signalsErr, tracesErr); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)
 	}
-	return &telemetry{requests, models, loops, leader, signals}, nil
+	return &telemetry{requests, models, loops, leader, signals, traces}, nil
 }
 
 // showCaches registers the metrics of what the caches of the manager hold.

@@ -57,6 +57,8 @@ type options struct {
 	watchNamespaces string
 	allowUnenforced bool
 	ciliumPolicies  bool
+	traceContent    bool
+	auditFormat     string
 
 	// worker is the name of this process, not of this Pod: a restarted container must not mistake itself for the former one.
 	worker string
@@ -101,6 +103,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.outside, "isolation-outside", "1.1.1.1:443,[2606:4700:4700::1111]:443", "addresses outside of the cluster that each sandbox is tried against, IP:port, separated by commas")
 	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
 	fs.BoolVar(&o.ciliumPolicies, "cilium-fqdn-policies", false, "write a CiliumNetworkPolicy for each run with domains, as a second wall around the egress proxy; see config/cilium")
+	fs.BoolVar(&o.traceContent, "trace-content", false, "put what models and tools say into the traces that OTEL_EXPORTER_OTLP_ENDPOINT is sent, 8 KiB of each; who reads traces reads that")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "the only namespaces whose runs are carried out, separated by commas; unset, all")
 	fs.IntVar(&o.maxLoops, "max-loops", 0, "runs that are carried on at the same time, those that wait for a person not counted; 0 for as many as GOMEMLIMIT and the processors are for; a quarter of them is for the first run of each namespace")
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
