@@ -28,6 +28,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"motorcortex.dev/motorcortex"
+	"motorcortex.dev/motorcortex/internal/audit/connection"
+	"motorcortex.dev/motorcortex/internal/audit/ocsf"
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/kube"
 	"motorcortex.dev/motorcortex/internal/egress/terminate"
@@ -46,6 +48,7 @@ func main() {
 		fmt.Println(motorcortex.Version())
 		return
 	}
+	o.audit = os.Stdout
 	handler := slog.NewJSONHandler(os.Stderr, nil)
 	log := slog.New(handler)
 	klog.SetLogger(logr.FromSlogHandler(handler))
@@ -103,7 +106,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	server, err := egress.New(egress.Config{ //nolint:contextcheck // The lines that it logs are of the process and of no request.
 		Grants: grants, Ready: source.HasSynced, ForbiddenPrefixes: source.Prefixes, DNSServer: o.dnsServer,
 		Terminator: terminate.New(terminate.Config{RootCAs: o.roots}), Reporter: reporter,
-		Logger: log, Registerer: registry, Limits: o.limits, Timeouts: egress.Timeouts{Grace: o.shutdownGrace},
+		Logger: audited(o, log), Registerer: registry, Limits: o.limits, Timeouts: egress.Timeouts{Grace: o.shutdownGrace},
 	})
 	if err != nil {
 		return err
@@ -130,6 +133,14 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	}
 	log.Info("the egress proxy has ended")
 	return nil
+}
+
+// audited returns the log of the proxy, whose audit lines go where the options say.
+func audited(o options, log *slog.Logger) *slog.Logger {
+	if o.auditFormat != ocsf.FormatOCSF {
+		return log
+	}
+	return slog.New(connection.New(log.Handler(), ocsf.NewLog(o.audit), motorcortex.Version()))
 }
 
 // delayed returns a context that ends some time after another one. For that long the proxy is not ready and accepts new connections all the same,

@@ -3,17 +3,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +28,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/audit/ocsf"
+	"motorcortex.dev/motorcortex/internal/audit/ocsf/ocsftest"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/egress/kube"
 )
@@ -56,6 +61,8 @@ func TestComplete(t *testing.T) {
 		"a file without any":   {args: []string{"--upstream-ca-file=" + empty}, namespace: "ns", refused: "no certificate"},
 		"no such file":         {args: []string{"--upstream-ca-file=" + good + "x"}, namespace: "ns", refused: "--upstream-ca-file"},
 		"no time to end":       {args: []string{"--shutdown-grace=0s"}, namespace: "ns", refused: "--shutdown-grace"},
+		"an unknown audit":     {args: []string{"--audit-format=cef"}, namespace: "ns", refused: "--audit-format"},
+		"an audit of OCSF":     {args: []string{"--audit-format=ocsf"}, namespace: "ns"},
 		"less than no request": {args: []string{"--max-requests-per-run=-1"}, namespace: "ns", refused: "negative"},
 	}
 	for name, tt := range tests {
@@ -124,6 +131,9 @@ func cluster(t *testing.T, g *grant.Grant) *rest.Config {
 			_ = json.NewEncoder(w).Encode(secrets)
 		case r.URL.Path == "/api/v1/namespaces/ns/configmaps" && q.Get("fieldSelector") == "metadata.name="+kube.NetworkConfigMap:
 			_ = json.NewEncoder(w).Encode(maps)
+		case r.Method == http.MethodPost && r.URL.Path == "/apis/events.k8s.io/v1/namespaces/ns/events":
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, `{"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"e","namespace":"ns"}}`)
 		default:
 			// The rights of config/egressproxy do not reach further.
 			t.Errorf("the proxy asks for %s", r.URL)
@@ -145,7 +155,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options{namespace: "ns", podName: "pod-1", shutdownDelay: 3 * time.Second, shutdownGrace: time.Minute}
+	var audit bytes.Buffer
+	o := options{namespace: "ns", podName: "pod-1", shutdownDelay: 3 * time.Second, shutdownGrace: time.Minute, auditFormat: ocsf.FormatOCSF, audit: &audit}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, o, cfg, listener, slog.New(slog.DiscardHandler)) }()
@@ -169,6 +180,17 @@ func TestRun(t *testing.T) {
 			t.Fatal("the grant does not count within 2 minutes")
 		}
 	}
+	through := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: listener.Addr().String(), User: url.UserPassword(grant.User, token)})}
+	defer through.CloseIdleConnections()
+	denied, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.test/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := through.RoundTrip(denied); err != nil || resp.StatusCode != http.StatusForbidden {
+		t.Errorf("another host gives %+v, %v", resp, err)
+	} else {
+		resp.Body.Close()
+	}
 	stop()
 	// The nodes still send connections for a moment.
 	if got := ask(); got != http.StatusNoContent {
@@ -184,5 +206,15 @@ func TestRun(t *testing.T) {
 	}
 	if got := ask(); got != 0 {
 		t.Errorf("a connection after the end gives %d", got)
+	}
+	found := false
+	for line := range strings.Lines(audit.String()) {
+		if err := ocsftest.Check([]byte(line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		found = found || strings.Contains(line, `"hostname":"evil.test"`) && strings.Contains(line, `"correlation_uid":"run"`)
+	}
+	if !found {
+		t.Errorf("the audit lacks the refusal: %s", &audit)
 	}
 }

@@ -7,12 +7,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/audit/ocsf"
 	"motorcortex.dev/motorcortex/internal/egress"
 )
+
+// auditLog is the audit format of lines of the log.
+const auditLog = "log"
 
 // options are the proxy's flags and the values from its Pod's environment.
 type options struct {
@@ -24,8 +29,11 @@ type options struct {
 	upstreamCAFile string
 	shutdownDelay  time.Duration
 	shutdownGrace  time.Duration
+	auditFormat    string
 	limits         egress.Limits
 
+	// audit gets the audit lines if they are not in the log.
+	audit   io.Writer
 	podName string
 	// roots verify hosts with a credential. Nil means those of the system.
 	roots *x509.CertPool
@@ -38,6 +46,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the grants (POD_NAMESPACE)")
 	fs.StringVar(&o.dnsServer, "dns-server", "", "IP:port of the only DNS server that is asked; unset, those of the Pod's resolv.conf")
 	fs.StringVar(&o.upstreamCAFile, "upstream-ca-file", "", "PEM file of certificate authorities that are trusted, besides the system's, for hosts with a credential")
+	fs.StringVar(&o.auditFormat, "audit-format", auditLog, "where the audit lines go: log, as lines of the log; ocsf, to the standard output as JSON lines of OCSF "+ocsf.Version)
 	fs.DurationVar(&o.shutdownDelay, "shutdown-delay", 3*time.Second, "how long new connections are still taken after the signal to end, while the cluster learns of it")
 	fs.DurationVar(&o.shutdownGrace, "shutdown-grace", 25*time.Second, "how long open connections may go on after that")
 	fs.IntVar(&o.limits.Connections, "max-connections-per-run", 0, "connections that a run has open at once (default 64)")
@@ -55,6 +64,9 @@ func (o *options) complete() error {
 		if _, err := netip.ParseAddrPort(o.dnsServer); err != nil {
 			return fmt.Errorf("--dns-server must be IP:port: %w", err)
 		}
+	}
+	if o.auditFormat != auditLog && o.auditFormat != ocsf.FormatOCSF {
+		return fmt.Errorf("--audit-format is %q: it must be %s or %s", o.auditFormat, auditLog, ocsf.FormatOCSF)
 	}
 	if o.shutdownDelay < 0 || o.shutdownGrace <= 0 {
 		return errors.New("--shutdown-delay must not be negative, and --shutdown-grace must be positive")

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"motorcortex.dev/motorcortex/internal/audit/ocsf"
 	"motorcortex.dev/motorcortex/internal/controller/archiver"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
@@ -104,6 +105,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
 	fs.BoolVar(&o.ciliumPolicies, "cilium-fqdn-policies", false, "write a CiliumNetworkPolicy for each run with domains, as a second wall around the egress proxy; see config/cilium")
 	fs.BoolVar(&o.traceContent, "trace-content", false, "put what models and tools say into the traces that OTEL_EXPORTER_OTLP_ENDPOINT is sent, 8 KiB of each; who reads traces reads that")
+	fs.StringVar(&o.auditFormat, "audit-format", auditNone, "none, or ocsf: the leader writes who decided what to the standard output, as JSON lines of OCSF "+ocsf.Version)
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "the only namespaces whose runs are carried out, separated by commas; unset, all")
 	fs.IntVar(&o.maxLoops, "max-loops", 0, "runs that are carried on at the same time, those that wait for a person not counted; 0 for as many as GOMEMLIMIT and the processors are for; a quarter of them is for the first run of each namespace")
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
@@ -135,6 +137,9 @@ func (o *options) complete() error {
 	}
 	if err := checkLoopback(o.profileAddress); err != nil {
 		return err
+	}
+	if o.auditFormat != auditNone && o.auditFormat != ocsf.FormatOCSF {
+		return fmt.Errorf("--audit-format is %q: it must be %s or %s", o.auditFormat, auditNone, ocsf.FormatOCSF)
 	}
 	if o.maxLoops < 0 {
 		return fmt.Errorf("--max-loops is %d: it must be a number of runs, or 0 for as many as there is memory for", o.maxLoops)

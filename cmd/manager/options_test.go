@@ -35,6 +35,8 @@ func TestComplete(t *testing.T) {
 		"profiles for the Pod alone":             {args: []string{"--pprof-bind-address=[::1]:6060"}},
 		"profiles for others":                    {args: []string{"--pprof-bind-address=:6060"}, refused: "--pprof-bind-address is \":6060\": it must be an address of the loopback"},
 		"profiles on the Pod's address":          {args: []string{"--pprof-bind-address=10.0.0.1:6060"}, refused: "--pprof-bind-address"},
+		"an unknown audit":                       {args: []string{"--audit-format=cef"}, refused: "--audit-format is \"cef\": it must be none or ocsf"},
+		"an audit":                               {args: []string{"--audit-format=ocsf"}},
 		"named by its Pod":                       {env: map[string]string{"POD_NAME": "pod-1", "POD_UID": "uid"}, worker: "pod-1-"},
 	}
 	for name, tt := range tests {

@@ -120,6 +120,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err := setupSignals(mgr, clock, models, out, told.signals); err != nil {
 		return err
 	}
+	if err := setupAudit(mgr, clock, o, log); err != nil {
+		return err
+	}
 	if err := setupTraces(mgr, clock, o, told.traces, log); err != nil {
 		return err
 	}

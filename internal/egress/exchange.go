@@ -178,10 +178,10 @@ func (x *exchange) finished(why Reason) {
 // audit writes a line. Its content is text of the operator, parsed values, and numbers: no part of it is longer than a name, and none is
 // raw input of a client.
 func (x *exchange) audit(attrs ...slog.Attr) {
-	line := make([]slog.Attr, 0, 12+len(attrs))
+	line := make([]slog.Attr, 0, 13+len(attrs))
 	if x.session != nil {
 		g := x.session.Grant
-		line = append(line, slog.String("run", g.Run), slog.String("namespace", g.Namespace), slog.String("pod", g.PodName))
+		line = append(line, slog.String("run", g.Run), slog.String("namespace", g.Namespace), slog.String("pod", g.PodName), slog.String("uid", g.RunUID))
 	}
 	line = append(line, slog.String("source", x.source.String()))
 	if host := x.target.Host.String(); host != "" {

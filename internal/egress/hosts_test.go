@@ -153,7 +153,7 @@ func TestDeniedAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, v := range map[string]any{
-		"msg": "egress", "run": "a-run", "namespace": "agents", "pod": "a-run-motor-sandbox", "host": "evil.test",
+		"msg": "egress", "run": "a-run", "namespace": "agents", "pod": "a-run-motor-sandbox", "uid": runUID, "host": "evil.test",
 		"port": 443.0, "verdict": "deny", "reason": "domain_not_allowed",
 	} {
 		if line[k] != v {

@@ -280,7 +280,7 @@ func TestLimits(t *testing.T) {
 		}
 		w.clock.forward(time.Minute)
 		eventually(t, "the number of lines that were left out is in the log, though nothing follows", func() bool {
-			return strings.Contains(w.log.String(), `"run":"a-run","namespace":"agents","pod":"a-run-motor-sandbox","verdict":"deny","reason":"domain_not_allowed","omitted":70`)
+			return strings.Contains(w.log.String(), `"run":"a-run","namespace":"agents","pod":"a-run-motor-sandbox","uid":"`+runUID+`","verdict":"deny","reason":"domain_not_allowed","omitted":70`)
 		})
 	})
 }

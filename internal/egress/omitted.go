@@ -47,7 +47,7 @@ func (s *Server) writeOmitted(age time.Duration) {
 	for g, omitted := range s.omitted.take(s.now(), age) {
 		log := s.log
 		if g != nil {
-			log = log.With(slog.String("run", g.Run), slog.String("namespace", g.Namespace), slog.String("pod", g.PodName))
+			log = log.With(slog.String("run", g.Run), slog.String("namespace", g.Namespace), slog.String("pod", g.PodName), slog.String("uid", g.RunUID))
 		}
 		for _, why := range slices.Sorted(maps.Keys(omitted)) {
 			log.Info("egress", slog.String("verdict", "deny"), slog.String("reason", string(why)), slog.Int("omitted", omitted[why]))
