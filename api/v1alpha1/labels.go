@@ -22,7 +22,7 @@ const (
 	AnnotationAttempt = "motorcortex.dev/attempt"
 	// ComponentWorker is the value of LabelComponent on the Lease by which a replica of the manager shows that it lives.
 	ComponentWorker = "worker"
-	// AnnotationTraceParent on a MotorRun is the traceparent of the W3C Trace Context that the run is a part of. Whoever creates the run sets it. A later
+	// AnnotationTraceParent on a MotorRun is the traceparent of the W3C Trace Context that the run is a part of. The creator of the run sets it. A later
 	// change splits the trace.
 	AnnotationTraceParent = "motorcortex.dev/traceparent"
 	// AnnotationVersion on the Lease of a replica of the manager is its version.

@@ -137,7 +137,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 
 // audited returns the log of the proxy, whose audit lines go where the options say.
 func audited(o options, log *slog.Logger) *slog.Logger {
-	if o.auditFormat != ocsf.FormatOCSF {
+	if o.auditFormat != ocsf.Format {
 		return log
 	}
 	return slog.New(connection.New(log.Handler(), ocsf.NewLog(o.audit), motorcortex.Version()))

@@ -156,7 +156,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var audit bytes.Buffer
-	o := options{namespace: "ns", podName: "pod-1", shutdownDelay: 3 * time.Second, shutdownGrace: time.Minute, auditFormat: ocsf.FormatOCSF, audit: &audit}
+	o := options{namespace: "ns", podName: "pod-1", shutdownDelay: 3 * time.Second, shutdownGrace: time.Minute, auditFormat: ocsf.Format, audit: &audit}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, o, cfg, listener, slog.New(slog.DiscardHandler)) }()

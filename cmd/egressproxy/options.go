@@ -65,8 +65,8 @@ func (o *options) complete() error {
 			return fmt.Errorf("--dns-server must be IP:port: %w", err)
 		}
 	}
-	if o.auditFormat != auditLog && o.auditFormat != ocsf.FormatOCSF {
-		return fmt.Errorf("--audit-format is %q: it must be %s or %s", o.auditFormat, auditLog, ocsf.FormatOCSF)
+	if err := ocsf.CheckFormat(o.auditFormat, auditLog); err != nil {
+		return err
 	}
 	if o.shutdownDelay < 0 || o.shutdownGrace <= 0 {
 		return errors.New("--shutdown-delay must not be negative, and --shutdown-grace must be positive")

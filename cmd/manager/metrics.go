@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,12 +16,16 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/loglevel"
 	"motorcortex.dev/motorcortex/internal/metrics"
 	"motorcortex.dev/motorcortex/internal/metrics/endpoint"
 	"motorcortex.dev/motorcortex/internal/metrics/guard"
+	"motorcortex.dev/motorcortex/internal/telemetry/collector"
+	"motorcortex.dev/motorcortex/internal/telemetry/export"
+	"motorcortex.dev/motorcortex/internal/telemetry/span"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
@@ -73,6 +78,35 @@ func showSlots(to prometheus.Registerer, e *engine.Engine) error {
 		s := e.Slots()
 		return metrics.Slots{Running: s.Running, Looks: s.Looks, Waiting: s.Waiting, Limit: e.Config.MaxLoops}
 	})
+}
+
+// traceLinger is how long spans are gathered before they are sent together.
+const traceLinger = time.Second
+
+// setupTraces has the leader send the spans of runs to the collector that the environment names, if it names one.
+func setupTraces(mgr ctrl.Manager, clock *timekeeper.Clock, o options, told *metrics.Traces, log *slog.Logger) error {
+	of, err := collector.FromEnvironment(os.Getenv)
+	if err != nil {
+		return fmt.Errorf("set up traces: %w", err)
+	}
+	if of.URL == "" {
+		if o.traceContent {
+			return errors.New("--trace-content needs a collector: set OTEL_EXPORTER_OTLP_ENDPOINT")
+		}
+		return nil
+	}
+	e := &export.Exporter{
+		Cache: mgr.GetCache(), Sender: collector.New(of), Live: mgr.GetAPIReader(),
+		Resource: span.Resource{Service: of.Service, Version: motorcortex.Version(), More: of.Attributes, Content: o.traceContent},
+		Observer: told, Now: clock.Now, Linger: traceLinger, Logger: log,
+	}
+	e.Init()
+	told.ShowWaiting(e.Waiting)
+	if err := mgr.Add(e); err != nil {
+		return fmt.Errorf("set up traces: %w", err)
+	}
+	log.Info("the leader sends traces to a collector", "content", o.traceContent)
+	return nil
 }
 
 // serveMetrics adds the server of the metrics to the manager. Secured, a reader needs the right to get /metrics, which the API server is asked about: the

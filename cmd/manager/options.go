@@ -135,11 +135,8 @@ func (o *options) complete() error {
 	if o.namespace == "" {
 		return errors.New("no namespace: set --namespace or POD_NAMESPACE to the manager's namespace")
 	}
-	if err := checkLoopback(o.profileAddress); err != nil {
+	if err := errors.Join(checkLoopback(o.profileAddress), ocsf.CheckFormat(o.auditFormat, auditNone)); err != nil {
 		return err
-	}
-	if o.auditFormat != auditNone && o.auditFormat != ocsf.FormatOCSF {
-		return fmt.Errorf("--audit-format is %q: it must be %s or %s", o.auditFormat, auditNone, ocsf.FormatOCSF)
 	}
 	if o.maxLoops < 0 {
 		return fmt.Errorf("--max-loops is %d: it must be a number of runs, or 0 for as many as there is memory for", o.maxLoops)

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -14,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"motorcortex.dev/motorcortex"
+	"motorcortex.dev/motorcortex/internal/audit/ocsf"
+	"motorcortex.dev/motorcortex/internal/audit/watch"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/cortex"
@@ -117,13 +121,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err := setupCortex(mgr, models, model, out, stored, store, log); err != nil {
 		return err
 	}
-	if err := setupSignals(mgr, clock, models, out, told.signals); err != nil {
-		return err
-	}
-	if err := setupAudit(mgr, clock, o, log); err != nil {
-		return err
-	}
-	if err := setupTraces(mgr, clock, o, told.traces, log); err != nil {
+	if err := errors.Join(
+		setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, clock, o.auditFormat, log), setupTraces(mgr, clock, o, told.traces, log),
+	); err != nil {
 		return err
 	}
 	loops := &engine.Engine{
@@ -167,6 +167,17 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return fmt.Errorf("register the metrics of the engine: %w", err)
 	}
 	return showCaches(ctx, metrics.Registry, mgr, clock, o.archiveBucket != "", log)
+}
+
+// auditNone is the audit format of a manager that writes no audit.
+const auditNone = "none"
+
+// setupAudit has the leader write the decisions of people to the standard output, if the format says so. The log is on the standard error.
+func setupAudit(mgr ctrl.Manager, clock *timekeeper.Clock, format string, log *slog.Logger) error {
+	if format != ocsf.Format {
+		return nil
+	}
+	return mgr.Add(&watch.Watch{Cache: mgr.GetCache(), To: ocsf.NewLog(os.Stdout), Version: motorcortex.Version(), Now: clock.Now, Logger: log})
 }
 
 // setupSkills builds the controller of skills.

@@ -6,6 +6,7 @@ package connection
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/audit/ocsf"
@@ -37,15 +38,14 @@ func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := append(h.with[:len(h.with):len(h.with)], attrs...)
-	return &Handler{next: h.next.WithAttrs(attrs), to: h.to, version: h.version, with: with}
+	return &Handler{next: h.next.WithAttrs(attrs), to: h.to, version: h.version, with: slices.Concat(h.with, attrs)}
 }
 
 // WithGroup implements slog.Handler. The audit lines have no groups.
 func (h *Handler) WithGroup(name string) slog.Handler { return h.next.WithGroup(name) }
 
 // Handle implements slog.Handler.
-func (h *Handler) Handle(ctx context.Context, r slog.Record) error { //nolint:gocritic // The interface has it so.
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message != message {
 		if !h.next.Enabled(ctx, r.Level) {
 			return nil

@@ -214,11 +214,16 @@ func (l *Log) Write(e *Event) error {
 	return nil
 }
 
-// Formats are the values of the flag --audit-format, but for the one without OCSF.
-const (
-	// FormatOCSF is OCSF in JSON lines.
-	FormatOCSF = "ocsf"
-)
+// Format is the value of the flag --audit-format for lines of this package.
+const Format = "ocsf"
+
+// CheckFormat returns an error unless the value of the flag --audit-format is Format, or the other one that the program has.
+func CheckFormat(format, other string) error {
+	if format != Format && format != other {
+		return fmt.Errorf("--audit-format is %q: it must be %s or %s", format, other, Format)
+	}
+	return nil
+}
 
 // Vendor is the vendor of all products.
 const Vendor = "Motor Cortex"

@@ -53,17 +53,10 @@ func FromEnvironment(get func(string) string) (*Config, error) {
 		return strings.TrimSpace(get("OTEL_EXPORTER_OTLP_" + name))
 	}
 	c := &Config{Timeout: defaultTimeout, Service: strings.TrimSpace(get("OTEL_SERVICE_NAME"))}
-	if strings.EqualFold(strings.TrimSpace(get("OTEL_SDK_DISABLED")), "true") {
-		return c, nil
+	off, err := disabled(get)
+	if err != nil || off {
+		return c, err
 	}
-	switch exporter := strings.TrimSpace(get("OTEL_TRACES_EXPORTER")); exporter {
-	case "none":
-		return c, nil
-	case "", "otlp":
-	default:
-		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER is %q: it must be otlp or none", exporter)
-	}
-	var err error
 	if c.URL, err = endpoint(strings.TrimSpace(get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")), strings.TrimSpace(get("OTEL_EXPORTER_OTLP_ENDPOINT"))); err != nil || c.URL == "" {
 		return c, err
 	}
@@ -98,6 +91,21 @@ func FromEnvironment(get func(string) string) (*Config, error) {
 	}
 	c.TLS, err = tlsOf(of("CERTIFICATE"), of("CLIENT_CERTIFICATE"), of("CLIENT_KEY"))
 	return c, err
+}
+
+// disabled reports whether traces are turned off whatever the endpoint is.
+func disabled(get func(string) string) (bool, error) {
+	if strings.EqualFold(strings.TrimSpace(get("OTEL_SDK_DISABLED")), "true") {
+		return true, nil
+	}
+	switch exporter := strings.TrimSpace(get("OTEL_TRACES_EXPORTER")); exporter {
+	case "none":
+		return true, nil
+	case "", "otlp":
+		return false, nil
+	default:
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER is %q: it must be otlp or none", exporter)
+	}
 }
 
 // headersOf checks headers, and hides their values.

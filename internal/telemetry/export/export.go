@@ -335,7 +335,7 @@ func (e *Exporter) failed(ctx context.Context, parts []part, spans int, err erro
 	return max(backoff(e.failures), f.After)
 }
 
-// drop gives up the spans of a part.
+// drop counts the spans of a part as refused, and goes on behind them.
 func (e *Exporter) drop(p *part) {
 	e.Observer.SpansRefused(len(p.spans))
 	e.alone = max(e.alone-1, 0)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,10 +145,8 @@ func TestRunThatIsNotTakenIsGivenUp(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		e, to, seen := rig(t, 5)
 		to.answer = func(runs []string) (int, error) {
-			for _, name := range runs {
-				if name == "run-2" {
-					return 0, &collector.Failure{Again: again, Err: errors.New("no")}
-				}
+			if slices.Contains(runs, "run-2") {
+				return 0, &collector.Failure{Again: again, Err: errors.New("no")}
 			}
 			return 0, nil
 		}

@@ -19,7 +19,7 @@ const (
 	attrCachedTokens   = "gen_ai.usage.cache_read.input_tokens"
 	attrToolName       = "gen_ai.tool.name"
 	attrToolCallID     = "gen_ai.tool.call.id"
-	// Content, which is there only where somebody asked for it.
+	// Content, which is there only where the operator asked for it.
 	attrToolArguments  = "gen_ai.tool.call.arguments"
 	attrToolResult     = "gen_ai.tool.call.result"
 	attrOutputMessages = "gen_ai.output.messages"

@@ -50,7 +50,7 @@ type Span struct {
 	Result string          `json:"result,omitempty"`
 	OK     *bool           `json:"ok,omitempty"`
 	Tokens *v1alpha1.Usage `json:"tokens,omitempty"`
-	// Arguments and Output are those of a call, and Output the text of a model. They are content: they are shown where somebody asked for them.
+	// Arguments and Output are those of a call, and Output the text of a model. They are content, and shown only on request.
 	Arguments string `json:"-"`
 	Output    string `json:"-"`
 }
