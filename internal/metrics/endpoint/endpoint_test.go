@@ -110,7 +110,7 @@ func TestMetricsAndOtherPathsAreBehindTheFilter(t *testing.T) {
 // A client that is slow, in the handshake, in the headers or between two requests, is let go.
 func TestSlowClientsAreLetGo(t *testing.T) {
 	t.Parallel()
-	short := func(b *Bounds) { b.Header, b.Idle = 50*time.Millisecond, 50*time.Millisecond }
+	short := func(b *Bounds) { b.Header, b.Idle, b.Read = 50*time.Millisecond, 50*time.Millisecond, time.Hour }
 	for name, tt := range map[string]struct {
 		secure bool
 		sends  string

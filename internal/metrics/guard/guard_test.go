@@ -110,6 +110,20 @@ func TestWhatIsNoTokenIsNotReviewed(t *testing.T) {
 	}
 }
 
+// The connection of a stranger that stays open takes the place of a reader's.
+func TestRefusalEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	h, _ := guarded(t, &reviews{})
+	for authorization, want := range map[string]string{"": "close", "Bearer poor": "close", "Bearer good": ""} {
+		r := httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody)
+		r.Header.Set("Authorization", authorization)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Header().Get("Connection") != want {
+			t.Errorf("%q is answered %d with the connection %q", authorization, w.Code, w.Header().Get("Connection"))
+		}
+	}
+}
+
 func TestRefusedTokenIsRememberedForSeconds(t *testing.T) {
 	t.Parallel()
 	a := &reviews{}

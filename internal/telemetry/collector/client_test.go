@@ -89,7 +89,11 @@ func TestFailuresSayWhetherToTryAgain(t *testing.T) {
 	for status, want := range map[int]Failure{
 		400: {}, 413: {}, 401: {Again: true}, 404: {Again: true}, 302: {Again: true}, 429: {Again: true, After: 7 * time.Second}, 503: {Again: true, After: 7 * time.Second},
 	} {
-		c := clientOf(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		c := clientOf(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/elsewhere" {
+				t.Errorf("%d: the keys of the headers are sent elsewhere", status)
+				return
+			}
 			if want.After > 0 {
 				w.Header().Set("Retry-After", "7")
 			}

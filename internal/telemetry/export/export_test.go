@@ -126,10 +126,10 @@ func TestDeadCollectorHoldsNothingBackForGood(t *testing.T) {
 	e, to, seen := rig(t, 5)
 	to.answer = func([]string) (int, error) { return 0, &collector.Failure{Again: true, Err: errors.New("away")} }
 	var last time.Duration
-	for range 20 {
+	for range 100 {
 		last = e.pass(t.Context()).Sub(e.Now())
 	}
-	if seen.failed != 20 || seen.refused != 0 || last != maxPause || e.Waiting() != 5 {
+	if seen.failed != 100 || seen.refused != 0 || last != maxPause || e.Waiting() != 5 {
 		t.Errorf("%+v, then a pause of %s, %d wait", seen, last, e.Waiting())
 	}
 	to.answer = nil
