@@ -173,11 +173,11 @@ func (b *backlog) told(k key, next cursor, more bool, at time.Time) {
 		b.pushLocked(k, e, time.Time{})
 	case e.touched:
 		// It was changed meanwhile, and is in the queue.
+	case !at.IsZero():
+		b.pushLocked(k, e, at)
 	case e.gone != nil:
 		b.gone--
 		delete(b.of, k)
-	case !at.IsZero():
-		b.pushLocked(k, e, at)
 	}
 }
 

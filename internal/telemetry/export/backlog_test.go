@@ -71,6 +71,23 @@ func TestBacklogHasNoMoreThanRuns(t *testing.T) {
 	}
 }
 
+// A deleted run whose steps could not be read is not forgotten.
+func TestDeletedRunIsKeptUntilItIsTold(t *testing.T) {
+	t.Parallel()
+	b := newBacklog()
+	b.touch(numbered(1))
+	b.depart(numbered(1), begin)
+	list, _ := b.take(begin, 1)
+	b.told(list[0].key, list[0].cursor, false, at(1).Time)
+	if list, _ = b.take(at(1).Time, 1); len(list) != 1 || list[0].gone == nil {
+		t.Fatalf("taken is %+v", list)
+	}
+	b.told(list[0].key, cursor{run: true}, false, time.Time{})
+	if len(b.of) != 0 || b.gone != 0 {
+		t.Errorf("%d are known, %d are kept", len(b.of), b.gone)
+	}
+}
+
 // A change while a run is sent is looked at after that.
 func TestChangeDuringASendIsNotLost(t *testing.T) {
 	t.Parallel()
