@@ -71,7 +71,15 @@ type Task struct {
 	Summary string `json:"summary"`
 	// Value is the result as JSON, if it has at most 8 KiB.
 	Value json.RawMessage `json:"value,omitempty"`
-	Stats Stats           `json:"stats"`
+	// Skills are those that the run proposes. A person reviews them.
+	Skills *Skills `json:"skills,omitempty"`
+	Stats  Stats   `json:"stats"`
+}
+
+// Skills are names of Skills that a run wrote.
+type Skills struct {
+	Created []string `json:"created,omitempty"`
+	Updated []string `json:"updated,omitempty"`
 }
 
 // Stats count what a run took.
@@ -125,7 +133,17 @@ func taskOf(r *v1alpha1.RunResult) *Task {
 		ToolCalls: r.Stats.ToolCalls, Tokens: r.Stats.Tokens,
 	}}
 	t.Value = valueOf(r.Value)
+	if s := r.Skills; s != nil && len(s.Created)+len(s.Updated) > 0 {
+		t.Skills = &Skills{namesOf(s.Created), namesOf(s.Updated)}
+	}
 	return t
+}
+
+func namesOf(list []v1alpha1.ProposedSkill) (names []string) {
+	for i := range list {
+		names = append(names, list[i].Name)
+	}
+	return names
 }
 
 // valueOf returns a value as JSON, nil if it has too many bytes in a signal or looks as if it had a secret in it.

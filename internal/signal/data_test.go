@@ -46,6 +46,15 @@ func TestTheDataOfAResult(t *testing.T) {
 	if diff := cmp.Diff(want, taskOf(r)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	r.Skills = &v1alpha1.SkillsResult{Created: []v1alpha1.ProposedSkill{{Name: "agentmail"}}, Updated: []v1alpha1.ProposedSkill{{Name: "a"}, {Name: "b"}}}
+	want.Skills = &Skills{Created: []string{"agentmail"}, Updated: []string{"a", "b"}}
+	if diff := cmp.Diff(want, taskOf(r)); diff != "" {
+		t.Errorf("with skills, -want +got:\n%s", diff)
+	}
+	r.Skills = &v1alpha1.SkillsResult{Rejected: []v1alpha1.RejectedSkill{{Path: "c"}}}
+	if got := taskOf(r).Skills; got != nil {
+		t.Errorf("with skills that were not taken: %+v", got)
+	}
 	for name, value := range map[string]string{
 		"not JSON": "{", "long": `"` + strings.Repeat("x", maxValue) + `"`, "long when it is escaped": `"` + strings.Repeat("<", maxValue/4) + `"`,
 		"a secret": `{"token":"` + awsKey + `"}`,

@@ -126,7 +126,7 @@ func Kept(run *v1alpha1.MotorRun, whole bool) *v1alpha1.MotorRun {
 	if r := run.Status.Result; r != nil {
 		k.Status.Result = &v1alpha1.RunResult{OK: r.OK, Stats: r.Stats}
 		if whole {
-			k.Status.Result.Summary, k.Status.Result.Value = r.Summary, r.Value
+			k.Status.Result.Summary, k.Status.Result.Value, k.Status.Result.Skills = r.Summary, r.Value, r.Skills
 		}
 	}
 	if !whole {
