@@ -57,7 +57,9 @@ type Make func(ctx context.Context) (server *http.Server, closing func(), err er
 
 // Run serves until ctx is done, and then for the delay that the options set. It closes the listener.
 func Run(ctx context.Context, o *Options, listener net.Listener, log *slog.Logger, of Make) error {
-	defer func() { _ = listener.Close() }() // The server has closed it, if there was one.
+	bounded := newConnections(listener, maxConnections)
+	listener = bounded
+	defer func() { _ = bounded.Close() }() // The server has closed it, if there was one.
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -80,6 +82,7 @@ func Run(ctx context.Context, o *Options, listener net.Listener, log *slog.Logge
 	if err != nil {
 		return err
 	}
+	server.ConnState = bounded.state
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // Connections that a stranger breaks off are no event.
 	stopHealth, err := serveHealth(base, o.Health, func() bool { return ctx.Err() == nil })
 	if err != nil {
