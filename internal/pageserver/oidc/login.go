@@ -46,6 +46,8 @@ const (
 	issuerPause = 2 * time.Second
 	// maxIssuer is the most bytes of an answer of the issuer.
 	maxIssuer = 1 << 20
+	// maxLogins is how often one person logs in within loginTime.
+	maxLogins = 64
 	// maxExchanges is how many logins are checked with the issuer at once.
 	maxExchanges = 16
 	// maxCause is the most characters of a cause in the log. Errors can have answers of the issuer in them.
@@ -129,6 +131,7 @@ func New(options Options, log *slog.Logger) (*Logins, error) {
 	client.Transport = bounded{client.Transport}
 	l := &Logins{
 		options: options, log: log, now: time.Now, client: client, exchanging: make(chan struct{}, maxExchanges),
+		used:   once{of: maxLogins},
 		sealed: seals{options.KeyFiles, "session"}, begun: seals{options.KeyFiles, "login"},
 	}
 	rules, err := json.Marshal([]any{options.Issuer, options.ClientID, options.Names})
@@ -255,7 +258,7 @@ func (l *Logins) callback(w http.ResponseWriter, r *http.Request) {
 	user, groups, err := l.who(ctx, a, r.URL.Query().Get("code"))
 	if err == nil {
 		var first bool
-		if first, err = l.used.take(a.State, l.now(), a.Expires); err == nil && !first {
+		if first, err = l.used.take(user, a.State, l.now(), a.Expires); err == nil && !first {
 			err = errors.New("it was used already")
 		}
 	}

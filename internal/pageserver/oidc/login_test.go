@@ -90,6 +90,44 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 	}
 }
 
+// A person who has very many logins begun and ended is held up, and no one else is.
+func TestAPersonWhoLogsInTooOften(t *testing.T) {
+	t.Parallel()
+	issuer := oidcissuer.New(t)
+	o := someOptions(t)
+	o.Issuer, o.HTTP, o.ClientID, o.SecretFile = issuer.URL, issuer.Client(), oidcissuer.ClientID, keyFile(t, oidcissuer.Secret)
+	o.Names = Names{UserClaim: "sub", UserPrefix: "oidc:"}
+	l := newLogins(t, o)
+	o.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	login := func(sub string) int {
+		t.Helper()
+		issuer.LogIn(o.URL+PathCallback, map[string]any{"sub": sub})
+		w := with(l, nil, http.MethodGet, PathLogin, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Header().Get("Location"), http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := o.HTTP.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = back.Body.Close()
+		return with(l, w.Result().Cookies()[0], http.MethodGet, strings.TrimPrefix(back.Header.Get("Location"), o.URL), nil).Code
+	}
+	for i := range maxLogins + 1 {
+		want := http.StatusSeeOther
+		if i == maxLogins {
+			want = http.StatusForbidden
+		}
+		if got := login("dana"); got != want {
+			t.Fatalf("login %d: status %d, want %d", i+1, got, want)
+		}
+	}
+	if got := login("eve"); got != http.StatusSeeOther {
+		t.Errorf("another person: status %d", got)
+	}
+}
+
 // refused is a network without the issuer.
 type refused struct{}
 

@@ -87,7 +87,7 @@ func (s *sessions) begin(session *Session, cancel context.CancelFunc) (end func(
 func (s *sessions) end(session *Session, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.ended.take(session.ID, now, session.Expires)
+	_, err := s.ended.take(session.User, session.ID, now, session.Expires)
 	for cancel := range s.requests[session.ID] {
 		(*cancel)()
 	}
