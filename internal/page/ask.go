@@ -24,8 +24,12 @@ import (
 	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
-// maxAsks is how many asks the inbox shows at once.
-const maxAsks = 200
+const (
+	// maxAsks is how many asks the inbox shows at once.
+	maxAsks = 200
+	// maxCalls is the most bytes of the calls that it shows, but for those of one run: a call has up to a MiB.
+	maxCalls = 8 << 20
+)
 
 // askView is an ask as a page shows it. Its texts are fit to be shown.
 type askView struct {
@@ -103,10 +107,10 @@ func inbox(ctx context.Context, q *query) (any, error) {
 	// Beyond the bound, those of a namespace are left out that have the most time.
 	slices.SortStableFunc(list, func(a, b v1alpha1.MotorRun) int { return compareDeadlines(deadline(&a), deadline(&b)) })
 	found := []askView{}
-	mine, more := rights.Of(q.Client), 0
+	mine, more, size := rights.Of(q.Client), 0, 0
 	for _, run := range fair(list) {
 		open := pending.Open(run)
-		if len(found) >= maxAsks {
+		if len(found) >= maxAsks || size >= maxCalls {
 			more += len(open)
 			continue
 		}
@@ -115,11 +119,24 @@ func inbox(ctx context.Context, q *query) (any, error) {
 			return nil, err
 		}
 		found = append(found, views...)
+		size += sizeOf(views)
 	}
 	slices.SortStableFunc(found, func(a, b askView) int {
 		return cmp.Or(compareDeadlines(a.Expires, b.Expires), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
 	})
 	return map[string]any{"items": found, "more": more, "left": left, "now": q.now}, nil
+}
+
+// sizeOf counts the bytes of the calls that wait for approval.
+func sizeOf(views []askView) (size int) {
+	for i := range views {
+		if a := views[i].Action; a != nil {
+			for _, p := range a.Parts {
+				size += len(p.Text)
+			}
+		}
+	}
+	return size
 }
 
 // fair returns the runs in turns: the first run of each namespace, then the second of each. Within a turn they keep their order. Without it, a namespace

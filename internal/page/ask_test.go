@@ -135,6 +135,26 @@ func TestTheInboxIsBounded(t *testing.T) {
 	}
 }
 
+// Calls that are as large as calls can be do not make an inbox that no browser shows.
+func TestTheInboxHasABoundForLargeCalls(t *testing.T) {
+	t.Parallel()
+	arguments := `{"command":"` + strings.Repeat("x", 1<<20) + `"}`
+	var objects []client.Object
+	for i := range 12 {
+		objects = append(objects, fakecluster.Run("ns", fmt.Sprintf("run-%d", i), v1alpha1.PendingInput{
+			ID: "q", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: arguments, ArgsDigest: calls.ArgsDigest("bash", arguments)},
+		}))
+	}
+	r := newRig(t, fakecluster.New(t, objects...))
+	var answer struct {
+		Items []any
+		More  int
+	}
+	if r.asks(http.MethodGet, "/api/inbox", "", &answer); len(answer.Items) != 8 || answer.More != 4 {
+		t.Errorf("%d asks, %d more", len(answer.Items), answer.More)
+	}
+}
+
 // Of too many asks, those with the least time are shown.
 func TestTheAsksWithTheLeastTimeAreShown(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,6 +64,7 @@ type Server struct {
 	scheme  *runtime.Scheme
 	mapper  apimeta.RESTMapper
 	persons *cache.LRUExpireCache
+	turns   *semaphore.Weighted
 	page    *page.Page
 	slack   *slack.Handler
 	handler http.Handler
@@ -80,7 +82,7 @@ func New(config *rest.Config, options Options, log *slog.Logger) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("set up logins: %w", err)
 	}
-	s := &Server{config: config, scheme: runtime.NewScheme(), persons: cache.NewLRUExpireCache(maxPersons)}
+	s := &Server{config: config, scheme: runtime.NewScheme(), persons: cache.NewLRUExpireCache(maxPersons), turns: semaphore.NewWeighted(turns)}
 	if err := errors.Join(v1alpha1.AddToScheme(s.scheme), corev1.AddToScheme(s.scheme), authenticationv1.AddToScheme(s.scheme), authorizationv1.AddToScheme(s.scheme)); err != nil {
 		return nil, err
 	}
@@ -94,9 +96,10 @@ func New(config *rest.Config, options Options, log *slog.Logger) (*Server, error
 	}
 	s.page = page.New(s.access, page.Bounds{
 		Live:  live.Limits{Pages: options.Windows, PagesOf: windowsOf, Feeds: options.Windows, FeedsOf: namespacesOf},
-		Inbox: lookup.Bounds{Runs: 500, RunsOf: 100, Requests: 100, PerRequest: 100},
+		Inbox: lookup.Bounds{Runs: 500, RunsOf: 100, Requests: 100, PerRequest: 100, Bytes: 8 << 20, BytesOf: 2 << 20},
 	})
-	s.handler = gate.Headers(s.withSlack(options.Slack, gate.SameOrigin([]string{options.Login.URL}, logins.Require(s.page)), log))
+	own := gate.SameOrigin([]string{options.Login.URL}, logins.Require(http.HandlerFunc(s.inTurn)))
+	s.handler = gate.Headers(s.withSlack(options.Slack, own, log))
 	return s, nil
 }
 
@@ -116,7 +119,7 @@ func (s *Server) withSlack(options slack.Options, others http.Handler, log *slog
 func (s *Server) as(p slack.Person) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		session := oidc.Session{Issuer: bySlack, User: p.User, Groups: p.Groups}
-		s.page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), personKey{}, session)))
+		s.inTurn(w, r.WithContext(context.WithValue(r.Context(), personKey{}, session)))
 	})
 }
 
@@ -129,6 +132,20 @@ func (s *Server) Close() {
 		s.slack.Close()
 	}
 	s.page.Close()
+}
+
+// person is what is kept of a person.
+type person struct {
+	client client.WithWatch
+	// turn is that of the requests with large answers.
+	turn *semaphore.Weighted
+}
+
+// inTurn serves a request of the page, whose large answers of the API server wait for their turn.
+func (s *Server) inTurn(w http.ResponseWriter, r *http.Request) {
+	t := &turn{all: s.turns}
+	defer t.end()
+	s.page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), turnKey{}, t)))
 }
 
 // access returns the person of a request.
@@ -145,11 +162,14 @@ func (s *Server) access(r *http.Request) (page.Person, error) {
 	if err != nil {
 		return page.Person{}, err
 	}
-	c, err := s.clientOf(key, &session)
+	p, err := s.personOf(key, &session)
 	if err != nil {
 		return page.Person{}, err
 	}
-	return page.Person{Key: key, Client: c, Namespace: everywhere, Logout: oidc.PathLogout}, nil
+	if t, ok := r.Context().Value(turnKey{}).(*turn); ok {
+		t.own = p.turn
+	}
+	return page.Person{Key: key, Client: p.client, Namespace: everywhere, Logout: oidc.PathLogout}, nil
 }
 
 // keyOf tells persons apart. One whose groups changed with a login is another one: a watch that was begun before has rights that they may have lost.
@@ -162,18 +182,20 @@ func keyOf(s *oidc.Session) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// clientOf returns a client that acts as the person.
-func (s *Server) clientOf(key string, session *oidc.Session) (client.WithWatch, error) {
-	if c, ok := s.persons.Get(key); ok {
-		return c.(client.WithWatch), nil
+// personOf returns a client that acts as the person.
+func (s *Server) personOf(key string, session *oidc.Session) (*person, error) {
+	if p, ok := s.persons.Get(key); ok {
+		return p.(*person), nil
 	}
 	config := rest.CopyConfig(s.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: session.User, Groups: session.Groups}
 	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(qps, burst)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	c, err := client.NewWithWatch(config, client.Options{Scheme: s.scheme, Mapper: s.mapper})
 	if err != nil {
 		return nil, fmt.Errorf("make the client of the person: %w", err)
 	}
-	s.persons.Add(key, c, personLife)
-	return c, nil
+	p := &person{parts{c}, semaphore.NewWeighted(1)}
+	s.persons.Add(key, p, personLife)
+	return p, nil
 }

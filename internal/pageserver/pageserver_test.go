@@ -43,15 +43,19 @@ func TestWhichPersonsAreTheSame(t *testing.T) {
 	}
 }
 
-func newServer(t *testing.T) *Server {
+func newServer(t *testing.T, change ...func(*oidc.Options)) *Server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(&rest.Config{Host: "127.0.0.1:1"}, Options{Windows: 1, Login: oidc.Options{
+	o := oidc.Options{
 		Issuer: "https://127.0.0.1:1", ClientID: "page", URL: "https://motor.example.org", KeyFiles: []string{file}, Life: time.Hour, Names: oidc.Names{UserClaim: "sub"},
-	}}, slog.New(slog.DiscardHandler))
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := New(&rest.Config{Host: "127.0.0.1:1"}, Options{Windows: 1, Login: o}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,13 @@ package lookup
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +26,9 @@ type Bounds struct {
 	Runs, RunsOf int
 	// Requests is the most requests to the API server, and PerRequest the most runs that each of them reads.
 	Requests, PerRequest int
+	// Bytes is the most bytes of what the runs that are kept ask, and BytesOf the most of a namespace. With it, of a run no more is kept than its asks
+	// and who answers them need.
+	Bytes, BytesOf int
 }
 
 // Waiting reads the runs that wait for a person. Who may not list them in all namespaces at once is shown those of each namespace.
@@ -33,7 +39,7 @@ func Waiting(ctx context.Context, c client.Client, namespace string) ([]v1alpha1
 
 // WaitingWithin is Waiting within bounds. left reports whether there may be further runs.
 func WaitingWithin(ctx context.Context, c client.Client, namespace string, b Bounds) (runs []v1alpha1.MotorRun, left bool, err error) {
-	w := &waiting{client: c, bounds: b, of: map[string]int{}}
+	w := &waiting{client: c, bounds: b, of: map[string]int{}, bytesOf: map[string]int{}}
 	err = w.read(ctx, namespace)
 	if namespace != "" || !apierrors.IsForbidden(err) {
 		return w.runs, w.left, err
@@ -58,8 +64,11 @@ type waiting struct {
 	requests int
 	runs     []v1alpha1.MotorRun
 	// of counts the runs of each namespace that were kept.
-	of   map[string]int
-	left bool
+	of map[string]int
+	// bytesOf counts the bytes of what those ask, and bytes all of them.
+	bytesOf map[string]int
+	bytes   int
+	left    bool
 }
 
 // read reads those of a namespace, of all if it is "".
@@ -91,10 +100,37 @@ func (w *waiting) read(ctx context.Context, namespace string) error {
 
 // keep keeps a run if there is room for it. A namespace with very many leaves room for the others.
 func (w *waiting) keep(run *v1alpha1.MotorRun) {
-	if w.bounds.Runs > 0 && len(w.runs) >= w.bounds.Runs || w.bounds.RunsOf > 0 && w.of[run.Namespace] >= w.bounds.RunsOf {
+	b := &w.bounds
+	if b.Runs > 0 && len(w.runs) >= b.Runs || b.RunsOf > 0 && w.of[run.Namespace] >= b.RunsOf {
 		w.left = true
 		return
 	}
+	if b.Bytes > 0 {
+		var size int
+		run, size = asking(run)
+		if w.bytes+size > b.Bytes || w.bytesOf[run.Namespace]+size > b.BytesOf {
+			w.left = true
+			return
+		}
+		w.bytes, w.bytesOf[run.Namespace] = w.bytes+size, w.bytesOf[run.Namespace]+size
+	}
 	w.of[run.Namespace]++
 	w.runs = append(w.runs, *run)
+}
+
+// asking is what there is to know of a run for an answer, and how many bytes that has as JSON.
+func asking(run *v1alpha1.MotorRun) (slim *v1alpha1.MotorRun, size int) {
+	slim = &v1alpha1.MotorRun{
+		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: run.Name, UID: run.UID, CreationTimestamp: run.CreationTimestamp},
+		Spec:       v1alpha1.MotorRunSpec{Requester: run.Spec.Requester},
+		Status:     v1alpha1.MotorRunStatus{PendingInputs: run.Status.PendingInputs, Egress: run.Status.Egress},
+	}
+	for i := range run.Spec.Responses {
+		slim.Spec.Responses = append(slim.Spec.Responses, v1alpha1.Response{ID: run.Spec.Responses[i].ID})
+	}
+	b, err := json.Marshal(slim)
+	if err != nil {
+		return slim, math.MaxInt32 // Strings and numbers have a JSON form.
+	}
+	return slim, len(b)
 }

@@ -5,6 +5,7 @@ package lookup_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,5 +107,43 @@ func TestWhatIsReadOfWaitingRunsIsBounded(t *testing.T) {
 		if err != nil || of["loud"] != tt.loud || of["quiet"] != tt.quiet || left != tt.left || requests != tt.requests {
 			t.Errorf("%s bounded: %v, left %v, %d requests, %v", name, of, left, requests, err)
 		}
+	}
+}
+
+// Runs that are as large as runs can be leave room for others, and of each no more is kept than an inbox needs.
+func TestTheBytesOfWaitingRunsAreBounded(t *testing.T) {
+	t.Parallel()
+	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			for i := range 9 {
+				namespace := "loud"
+				if i > 5 {
+					namespace = "quiet"
+				}
+				list.(*v1alpha1.MotorRunList).Items = append(list.(*v1alpha1.MotorRunList).Items, v1alpha1.MotorRun{
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Annotations: map[string]string{"a": strings.Repeat("x", 1<<20)}},
+					Spec:       v1alpha1.MotorRunSpec{Task: strings.Repeat("x", 1<<20), Responses: []v1alpha1.Response{{ID: "a", Answer: "x"}}, Requester: &v1alpha1.Requester{Username: "dana"}},
+					Status: v1alpha1.MotorRunStatus{
+						PendingInputs: []v1alpha1.PendingInput{{ID: "b", Question: strings.Repeat("x", 1000)}}, Egress: &v1alpha1.EgressStatus{},
+					},
+				})
+			}
+			return nil
+		},
+	}).Build()
+	runs, left, err := lookup.WaitingWithin(t.Context(), c, "", lookup.Bounds{Bytes: 8 << 10, BytesOf: 4 << 10})
+	of := map[string]int{}
+	for i := range runs {
+		r := &runs[i]
+		of[r.Namespace]++
+		if r.Annotations != nil || r.Spec.Task != "" || r.Spec.Responses[0].Answer != "" {
+			t.Errorf("of a run %d bytes of its task are kept", len(r.Spec.Task))
+		}
+		if r.Spec.Responses[0].ID != "a" || r.Spec.Requester == nil || r.Status.Egress == nil || r.Status.PendingInputs[0].ID != "b" {
+			t.Errorf("of a run is kept %+v", r)
+		}
+	}
+	if err != nil || !left || of["loud"] != 3 || of["quiet"] != 3 {
+		t.Errorf("%v, left %t, %v", of, left, err)
 	}
 }
