@@ -3,6 +3,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -235,19 +236,23 @@ func (v *skillView) facts(s *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
 	}
 }
 
-// changes lists the files, with how they differ from those that are approved.
+// changes lists the files, with how they differ from those that are approved, or from those of the revision that the query names.
 func (v *skillView) changes(ctx context.Context, q *query, s *v1alpha1.Skill, rev *v1alpha1.SkillRevision, policyHash string) error {
 	var base []v1alpha1.RevisionFile
+	against := q.URL.Query().Get("base")
 	if a := s.Status.Approved; a != nil {
 		v.Approved = &approvedView{Revision: a.RevisionName, By: show.Text(a.ApprovedBy), SamePolicy: a.PolicyHash == policyHash}
 		if a.Note != nil {
 			v.Approved.Note = show.Text(*a.Note)
 		}
-		approved, err := q.readRevision(ctx, s, a.RevisionName)
+		against = cmp.Or(against, a.RevisionName)
+	}
+	if against != "" {
+		compared, err := q.readRevision(ctx, s, against)
 		if err != nil {
 			return err
 		}
-		v.Base, base = approved.Name, approved.Spec.Files
+		v.Base, base = compared.Name, compared.Spec.Files
 	}
 	change := map[string]string{}
 	d := skill.Compare(base, rev.Spec.Files)

@@ -4,6 +4,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -53,7 +54,7 @@ func skillDiff(ctx context.Context, q *query) (any, error) {
 	v := map[string]any{"wasProgram": was, "program": program}
 	if isText(before) && isText(now) {
 		// Its time is bounded: it gives up on finding the common lines of long files.
-		v["diff"] = udiff.Unified("approved", "this revision", show.Text(string(before)), show.Text(string(now)))
+		v["diff"] = udiff.Unified(cmp.Or(values.Get("base"), "nothing"), values.Get("revision"), show.Text(string(before)), show.Text(string(now)))
 		if v["diff"] == "" && !bytes.Equal(before, now) {
 			v["note"] = "The contents differ, though they look the same here: one has a character as it is, and the other has it spelled out."
 		}

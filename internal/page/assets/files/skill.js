@@ -7,7 +7,7 @@ import {diff, el, foreign, keyed, unique} from './dom.js';
 const list = (title, facts) => facts?.length > 0 && el('div', {}, el('h3', {}, title),
   el('ul', {}, facts.map((f) => el('li', {}, el('strong', {}, f.kind), ' ', f.text, f.where && [' · ', el('code', {}, f.where)]))));
 
-// file shows a file, and how it differs from the approved one when it is opened.
+// file shows a file, and how it differs from that of the base when it is opened.
 function file(f, s) {
   const inside = el('div', {class: 'inside'});
   const details = el('details', {toggle: async () => {
@@ -69,7 +69,9 @@ function verdict(s, {say, reload}) {
 }
 
 function review(s, tools) {
-  const form = s.mayApprove ? verdict(s, tools) : null;
+  // Against another revision than the approved one, a change can look like none: a link to such a comparison must not lead to a decision.
+  const aside = Boolean(s.base) && s.base !== s.approved?.revision;
+  const form = s.mayApprove && !aside ? verdict(s, tools) : null;
   const node = el('div', {},
     el('p', {}, el('span', {class: `badge ${s.state.toLowerCase()}`}, s.state), ` ${s.namespace} · ${s.runs} runs`, s.successRate && `, ${s.successRate} succeeded`),
     s.message && foreign(s.message), s.description && foreign(s.description),
@@ -90,17 +92,20 @@ function review(s, tools) {
       s.omitted > 0 && el('p', {}, `${s.omitted} more were only counted.`),
       s.reviewed && !s.missing && !s.unused && !s.findings && el('p', {}, 'Nothing was found. Patterns miss what is hidden well.'),
       s.advice?.map((a) => el('div', {}, el('h3', {}, `A model said in the run ${a.run}, which the files may have told it to`), foreign(a.text)))),
-    el('section', {class: 'card'}, el('h2', {}, s.base ? `Files, against the approved ${s.base}` : 'Files'),
+    el('section', {class: 'card'}, el('h2', {}, s.base ? `Files, against ${aside ? '' : 'the approved '}${s.base}` : 'Files'),
+      aside && el('p', {class: 'note'}, `${s.base} is not the approved revision. `,
+        el('a', {href: `#/skills/${path(s.namespace, s.name, s.revision)}`}, s.approved ? 'Compare with the approved one' : 'Show all files'), ' to decide.'),
       !s.base && el('p', {class: 'meta'}, 'Nothing was approved yet, so all of it is new.'), el('ul', {class: 'files'}, s.files.map((f) => file(f, s)))),
     s.revisions.length > 1 && el('section', {class: 'card'}, el('h2', {}, 'Revisions'), el('ul', {}, s.revisions.map((r) => el('li', {},
-      el('a', {href: `#/skills/${path(s.namespace, s.name, r.name)}`, 'aria-current': r.name === s.revision && 'true'}, r.name), r.created && [' ', when(r.created)], r.run && ` · run ${r.run}`)))),
-    el('section', {class: 'card'}, form ?? el('p', {class: 'note'}, `You may not decide about it. Have the ClusterRole ${s.approverRole} bound to you in the namespace ${s.namespace}.`)));
+      el('a', {href: `#/skills/${path(s.namespace, s.name, r.name)}`, 'aria-current': r.name === s.revision && 'true'}, r.name), r.created && [' ', when(r.created)], r.run && ` · run ${r.run}`,
+      r.name !== s.revision && r.name !== s.base && [' · ', el('a', {href: `#/skills/${path(s.namespace, s.name, s.revision, r.name)}`, 'aria-label': `Compare with ${r.name}`}, 'compare')])))),
+    !aside && el('section', {class: 'card'}, form ?? el('p', {class: 'note'}, `You may not decide about it. Have the ClusterRole ${s.approverRole} bound to you in the namespace ${s.namespace}.`)));
   node.form = form;
   return node;
 }
 
 // skill shows a skill as a person reviews it.
-export function skill({namespace, name, revision, say, reload}) {
+export function skill({namespace, name, revision, base, say, reload}) {
   const top = el('div');
   return {
     title: name,
@@ -109,7 +114,7 @@ export function skill({namespace, name, revision, say, reload}) {
     needs: ['Skill'],
     wants: (c) => c.kind === 'skill' && c.namespace === namespace && c.name === name,
     async load() {
-      const {skill: s} = await get(`skills/${path(namespace, name)}`, {revision});
+      const {skill: s} = await get(`skills/${path(namespace, name)}`, {revision, base});
       keyed(top, [s], {
         key: () => 'skill', render: (item) => review(item, {say, reload}),
         busy: (node) => Boolean(node.form?.written()),
