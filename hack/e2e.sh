@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
 borrow_cluster
-build_images manager egressproxy sandbox modelserver mcpserver
+build_images manager egressproxy sandbox modelserver mcpserver pageserver oidcissuer
 deploy_operator
 say "operator ready; running the end-to-end tests"
 run_tests e2e e2e "$@"

@@ -190,7 +190,7 @@ deploy_operator() {
 run_tests() {
 	local name=$1 tags=$2
 	shift 2
-	export MANAGER_IMAGE SANDBOX_IMAGE MODELSERVER_IMAGE EGRESSPROXY_IMAGE MCPSERVER_IMAGE MOTOR=$OUT/bin/kubectl-motor
+	export MANAGER_IMAGE SANDBOX_IMAGE MODELSERVER_IMAGE EGRESSPROXY_IMAGE MCPSERVER_IMAGE PAGESERVER_IMAGE OIDCISSUER_IMAGE MOTOR=$OUT/bin/kubectl-motor
 	go build -o "$MOTOR" ./cmd/kubectl-motor || die "kubectl-motor does not build"
 	# Tests that end parts of the cluster need the program that does it.
 	[ "$DEMO_CLUSTER" != devcluster ] || export DEVCLUSTER=$OUT/bin/devcluster

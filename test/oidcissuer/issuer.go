@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -24,11 +25,19 @@ import (
 // ClientID and Secret are those of the only client.
 const ClientID, Secret = "motorcortex-page", "of-the-client"
 
-// Issuer is an issuer. Everybody who comes to it is the person of the last LogIn.
+// Issuer is an issuer of a test. Everybody who comes to it is the person of the last LogIn.
 type Issuer struct {
 	*httptest.Server
-	t   *testing.T
+	*issuer
+}
+
+// issuer answers requests.
+type issuer struct {
+	// url is its name in tokens.
+	url string
 	key *rsa.PrivateKey
+	// hints has a browser say who comes.
+	hints bool
 
 	mu sync.Mutex
 	// redirect is the only address that codes are sent to.
@@ -48,48 +57,72 @@ type grant struct {
 // New returns an issuer that ends with the test.
 func New(t *testing.T) *Issuer {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	i, err := newIssuer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &Issuer{t: t, key: key, codes: map[string]grant{}}
+	s := httptest.NewUnstartedServer(i.handler())
+	i.url = "https://" + s.Listener.Addr().String()
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return &Issuer{s, i}
+}
+
+// Handler is an issuer with this URL. It sends codes to the redirect address alone. Who comes is the person whose claims the browser sends as login_hint,
+// in JSON.
+func Handler(address, redirect string) (http.Handler, error) {
+	i, err := newIssuer()
+	if err != nil {
+		return nil, err
+	}
+	i.url, i.redirect, i.hints = address, redirect, true
+	return i.handler(), nil
+}
+
+func newIssuer() (*issuer, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, fmt.Errorf("make the key of the issuer: %w", err)
+	}
+	return &issuer{key: key, codes: map[string]grant{}}, nil
+}
+
+func (i *issuer) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.discovery)
 	mux.HandleFunc("GET /keys", i.keys)
 	mux.HandleFunc("GET /authorize", i.authorize)
 	mux.HandleFunc("POST /token", i.token)
-	i.Server = httptest.NewTLSServer(mux)
-	t.Cleanup(i.Close)
-	return i
+	return mux
 }
 
 // LogIn sets who comes next. Claims replace those that a token has by itself; nil takes one away.
-func (i *Issuer) LogIn(redirect string, claims map[string]any) {
+func (i *issuer) LogIn(redirect string, claims map[string]any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.redirect, i.claims = redirect, claims
 }
 
 // BeCareless has the issuer take a code more than once, against its standard.
-func (i *Issuer) BeCareless() {
+func (i *issuer) BeCareless() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.careless = true
 }
 
-func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
-	i.send(w, map[string]any{
-		"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
+func (i *issuer) discovery(w http.ResponseWriter, _ *http.Request) {
+	send(w, http.StatusOK, map[string]any{
+		"issuer": i.url, "authorization_endpoint": i.url + "/authorize", "token_endpoint": i.url + "/token", "jwks_uri": i.url + "/keys",
 		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
 		"id_token_signing_alg_values_supported": []string{"RS256"}, "code_challenge_methods_supported": []string{"S256"},
 	})
 }
 
-func (i *Issuer) keys(w http.ResponseWriter, _ *http.Request) {
-	i.send(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: "k", Algorithm: string(jose.RS256), Use: "sig"}}})
+func (i *issuer) keys(w http.ResponseWriter, _ *http.Request) {
+	send(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: "k", Algorithm: string(jose.RS256), Use: "sig"}}})
 }
 
-func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
+func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	q := r.URL.Query()
@@ -101,13 +134,20 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	claims := i.claims
+	if i.hints {
+		if err := json.Unmarshal([]byte(q.Get("login_hint")), &claims); err != nil {
+			http.Error(w, "login_hint has no claims: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
 	code := rand.Text()
-	i.codes[code] = grant{q.Get("code_challenge"), q.Get("nonce"), i.claims}
-	back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {i.URL}}
+	i.codes[code] = grant{q.Get("code_challenge"), q.Get("nonce"), claims}
+	back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {i.url}}
 	http.Redirect(w, r, i.redirect+"?"+back.Encode(), http.StatusFound)
 }
 
-func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
+func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	id, secret, _ := r.BasicAuth()
@@ -117,30 +157,37 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	}
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if id != ClientID || secret != Secret || !known || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) || r.PostFormValue("redirect_uri") != i.redirect {
-		w.WriteHeader(http.StatusBadRequest)
-		i.send(w, map[string]string{"error": "invalid_grant"})
+		send(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		return
 	}
+	signed, err := i.signed(g)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	send(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "expires_in": 3600, "id_token": signed})
+}
+
+// signed is the token that a code is exchanged for.
+func (i *issuer) signed(g grant) (string, error) {
 	now := time.Now()
-	claims := map[string]any{"iss": i.URL, "aud": ClientID, "nonce": g.nonce, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	claims := map[string]any{"iss": i.url, "aud": ClientID, "nonce": g.nonce, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
 	maps.Copy(claims, g.claims)
 	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: i.key, KeyID: "k"}}, nil)
 	if err != nil {
-		i.t.Error(err)
-		return
+		return "", err
 	}
-	signed, err := jwt.Signed(signer).Claims(claims).Serialize()
-	if err != nil {
-		i.t.Error(err)
-		return
-	}
-	i.send(w, map[string]any{"access_token": "a", "token_type": "Bearer", "expires_in": 3600, "id_token": signed})
+	return jwt.Signed(signer).Claims(claims).Serialize()
 }
 
-func (i *Issuer) send(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(v); err != nil {
-		i.t.Error(err)
+func send(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // A client that left needs no answer.
 }

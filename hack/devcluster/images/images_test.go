@@ -66,7 +66,7 @@ func TestChoose(t *testing.T) {
 		want  []string
 		bad   bool
 	}{
-		"all":     {want: []string{"manager", "egressproxy", "mcpserver", "pageserver", "modelserver", "sandbox"}},
+		"all":     {want: []string{"manager", "egressproxy", "mcpserver", "pageserver", "modelserver", "oidcissuer", "sandbox"}},
 		"one":     {names: []string{"sandbox"}, want: []string{"sandbox"}},
 		"variant": {names: []string{"manager-faults"}, want: []string{"manager-faults"}},
 		"server":  {names: []string{"s3server"}, want: []string{"s3server"}},

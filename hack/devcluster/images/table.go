@@ -36,6 +36,7 @@ var table = []definition{
 	{Name: "mcpserver", Package: "./cmd/mcpserver"},
 	{Name: "pageserver", Package: "./cmd/pageserver"},
 	{Name: "modelserver", Package: "./test/modelserver"},
+	{Name: "oidcissuer", Package: "./test/oidcissuer/server"},
 	{Name: "s3server", Package: "github.com/versity/versitygw/cmd/versitygw", Module: "test/stores"},
 	{Name: "agent-sandbox", Package: "sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller", Module: "test/bench/peers/agentsandbox"},
 	{Name: "tekton-controller", Package: "github.com/tektoncd/pipeline/cmd/controller", Module: "test/bench/peers/tekton"},
