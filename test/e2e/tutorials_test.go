@@ -18,7 +18,7 @@ func TestTutorials(t *testing.T) {
 	t.Parallel()
 	remove := func() {
 		// What a suite left that was killed has the name, too.
-		_, said, err := tryKubectl(context.WithoutCancel(t.Context()), "", "delete", "namespace", "tutorial", "--ignore-not-found", "--timeout=3m")
+		_, said, err := tryKubectl(context.WithoutCancel(t.Context()), "", "delete", "namespace", "tutorial", "tutorial-production", "tutorial-gitops", "--ignore-not-found", "--timeout=3m")
 		if err != nil {
 			t.Errorf("%v: %s", err, said)
 		}
@@ -26,7 +26,7 @@ func TestTutorials(t *testing.T) {
 	remove()
 	t.Cleanup(remove)
 	shell := reader(t)
-	for _, name := range []string{"first-run.md", "questions.md", "skills.md", "mcp.md", "python.md"} {
+	for _, name := range []string{"first-run.md", "questions.md", "skills.md", "gitops.md", "mcp.md", "python.md"} {
 		commands, err := tutorial.Parse(readFile(t, filepath.Join("..", "..", "docs", "tutorials", name)))
 		must(t, err)
 		if len(commands) < 3 {
