@@ -121,6 +121,10 @@ test-page: ## The page of kubectl motor ui in Chromium, with a cluster in memory
 test-clients: ## The Python and the TypeScript client: types and tests, without a cluster. make test-api has their examples talk to an API server.
 	@hack/clients.sh
 
+.PHONY: recording
+recording: ## Record the first tutorial in a terminal: docs/images/first-run.svg and .cast.
+	@hack/recording.sh
+
 .PHONY: figures
 figures: ## Measure the figures of docs/performance.md.
 	@hack/figures.sh
