@@ -24,6 +24,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/semaphore"
 )
 
 // The paths of the login.
@@ -42,6 +43,8 @@ const (
 	loginTime = 10 * time.Minute
 	// issuerTime is how long the issuer may take for all requests of a login.
 	issuerTime = 20 * time.Second
+	// turnTime is how long a login waits until others have asked the issuer.
+	turnTime = 20 * time.Second
 	// issuerPause is how long an issuer that did not answer is left alone.
 	issuerPause = 2 * time.Second
 	// maxIssuer is the most bytes of an answer of the issuer.
@@ -106,7 +109,7 @@ type Logins struct {
 	begun      seals
 	used       once
 	sessions   sessions
-	exchanging chan struct{}
+	exchanging *semaphore.Weighted
 
 	// rules stands for the options that decide who a person is.
 	rules string
@@ -130,7 +133,7 @@ func New(options Options, log *slog.Logger) (*Logins, error) {
 	client.Timeout = issuerTime
 	client.Transport = bounded{client.Transport}
 	l := &Logins{
-		options: options, log: log, now: time.Now, client: client, exchanging: make(chan struct{}, maxExchanges),
+		options: options, log: log, now: time.Now, client: client, exchanging: semaphore.NewWeighted(maxExchanges),
 		used:   once{of: maxLogins},
 		sealed: seals{options.KeyFiles, "session"}, begun: seals{options.KeyFiles, "login"},
 	}
@@ -246,13 +249,11 @@ func (l *Logins) callback(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, http.StatusBadRequest, "This is not the login that was begun here, or it took too long.", err)
 		return
 	}
-	select {
-	case l.exchanging <- struct{}{}:
-		defer func() { <-l.exchanging }()
-	default:
-		l.refuse(w, http.StatusServiceUnavailable, "Too many persons log in at once. Try again in a moment.", errors.New("the issuer is asked by too many logins"))
+	if err := l.awaitTurn(r.Context()); err != nil {
+		l.refuse(w, http.StatusServiceUnavailable, "Too many persons log in at once. Try again in a moment.", err)
 		return
 	}
+	defer l.exchanging.Release(1)
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), l.client), issuerTime)
 	defer cancel()
 	user, groups, err := l.who(ctx, a, r.URL.Query().Get("code"))
@@ -271,6 +272,17 @@ func (l *Logins) callback(w http.ResponseWriter, r *http.Request) {
 	}
 	l.log.Info("a person has logged in", "user", user, "groups", len(groups))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// awaitTurn waits until the issuer can be asked. Logins come in the order in which they wait: a stranger who sends codes without end slows others down, and
+// keeps no one out.
+func (l *Logins) awaitTurn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
+	if err := l.exchanging.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("the issuer is asked by %d other logins: %w", maxExchanges, err)
+	}
+	return nil
 }
 
 // returned is the login that a browser comes back from.

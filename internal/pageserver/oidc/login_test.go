@@ -3,8 +3,10 @@
 package oidc
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -90,29 +92,73 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 	}
 }
 
-// A person who has very many logins begun and ended is held up, and no one else is.
-func TestAPersonWhoLogsInTooOften(t *testing.T) {
-	t.Parallel()
+// withIssuer are logins at an issuer.
+func withIssuer(t *testing.T) (*Logins, *oidcissuer.Issuer) {
+	t.Helper()
 	issuer := oidcissuer.New(t)
 	o := someOptions(t)
 	o.Issuer, o.HTTP, o.ClientID, o.SecretFile = issuer.URL, issuer.Client(), oidcissuer.ClientID, keyFile(t, oidcissuer.Secret)
 	o.Names = Names{UserClaim: "sub", UserPrefix: "oidc:"}
-	l := newLogins(t, o)
-	o.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return newLogins(t, o), issuer
+}
+
+// comesBack begins a login, and returns the cookie of the browser and the path at which it comes back from the issuer.
+func comesBack(t *testing.T, l *Logins, issuer *oidcissuer.Issuer, sub string) (cookie *http.Cookie, path string) {
+	t.Helper()
+	issuer.LogIn(l.options.URL+PathCallback, map[string]any{"sub": sub})
+	w := with(l, nil, http.MethodGet, PathLogin, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Header().Get("Location"), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := *issuer.Client()
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	back, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = back.Body.Close()
+	return w.Result().Cookies()[0], strings.TrimPrefix(back.Header.Get("Location"), l.options.URL)
+}
+
+// Logins that ask the issuer at once are few, and one more comes in its turn, or gives up with its browser.
+func TestALoginWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	l, issuer := withIssuer(t)
+	if !l.exchanging.TryAcquire(maxExchanges) {
+		t.Fatal("there is no room")
+	}
+	cookie, path := comesBack(t, l, issuer, "dana")
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(over, http.MethodGet, path, http.NoBody)
+	r.AddCookie(cookie)
+	w := httptest.NewRecorder()
+	l.Require(nil).ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("a browser that broke off: status %d", w.Code)
+	}
+	ended := make(chan int, 1)
+	go func() { ended <- with(l, cookie, http.MethodGet, path, nil).Code }()
+	select {
+	case status := <-ended:
+		t.Errorf("without room: status %d", status)
+	case <-time.After(50 * time.Millisecond):
+	}
+	l.exchanging.Release(1)
+	if status := <-ended; status != http.StatusSeeOther {
+		t.Errorf("in its turn: status %d", status)
+	}
+}
+
+// A person who has very many logins begun and ended is held up, and no one else is.
+func TestAPersonWhoLogsInTooOften(t *testing.T) {
+	t.Parallel()
+	l, issuer := withIssuer(t)
 	login := func(sub string) int {
 		t.Helper()
-		issuer.LogIn(o.URL+PathCallback, map[string]any{"sub": sub})
-		w := with(l, nil, http.MethodGet, PathLogin, nil)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Header().Get("Location"), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := o.HTTP.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = back.Body.Close()
-		return with(l, w.Result().Cookies()[0], http.MethodGet, strings.TrimPrefix(back.Header.Get("Location"), o.URL), nil).Code
+		cookie, path := comesBack(t, l, issuer, sub)
+		return with(l, cookie, http.MethodGet, path, nil).Code
 	}
 	for i := range maxLogins + 1 {
 		want := http.StatusSeeOther
