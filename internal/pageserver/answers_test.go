@@ -3,10 +3,7 @@
 package pageserver
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,13 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/pageserver/oidc"
+	"motorcortex.dev/motorcortex/internal/serving/answers"
 	"motorcortex.dev/motorcortex/test/oidcissuer"
 )
 
@@ -142,96 +139,19 @@ func TestARequestOfThePageHoldsItsTurn(t *testing.T) {
 			ended <- w.Code
 		}()
 		<-begun
-		held := func() bool {
-			free := s.turns.TryAcquire(turns)
-			if free {
-				s.turns.Release(turns)
-			}
-			return !free
-		}
-		for over := time.Now().Add(time.Minute); size > smallAnswer && !held(); {
+		held := func() bool { return !s.turns.Free(turns) }
+		for over := time.Now().Add(time.Minute); size > answers.Small && !held(); {
 			if time.Now().After(over) {
 				t.Fatalf("a request with an answer of %d bytes holds no turn", size)
 			}
 			runtime.Gosched()
 		}
-		if size < smallAnswer && held() {
+		if size < answers.Small && held() {
 			t.Errorf("a request with an answer of %d bytes holds a turn", size)
 		}
 		goOn <- struct{}{}
 		if status := <-ended; status != http.StatusOK || held() {
 			t.Errorf("an answer of %d bytes: status %d, and the turn is held: %t", size, status, held())
 		}
-	}
-}
-
-// sent is a network that answers with so many bytes.
-type sent int
-
-func (s sent) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{Body: io.NopCloser(io.LimitReader(endless{}, int64(s)))}, nil
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
-// read sends a request that is a part of a request of the page, and returns how many bytes of the answer were read.
-func read(ctx context.Context, t *testing.T, of *turn, size int, address string) (n int64, err error) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(context.WithValue(ctx, turnKey{}, of), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := answers{sent(size)}.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	return io.Copy(io.Discard, answer.Body)
-}
-
-// One person has large answers of one request in memory, and all persons those of a few. Small answers wait for none.
-func TestLargeAnswersWaitForTheirTurn(t *testing.T) {
-	t.Parallel()
-	const large = 2 * smallAnswer
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	all, own := semaphore.NewWeighted(2), semaphore.NewWeighted(1)
-	first := &turn{all: all, own: own}
-	for range 2 {
-		if n, err := read(t.Context(), t, first, large, "https://a/x"); n != large || err != nil {
-			t.Errorf("the first request: %d, %v", n, err)
-		}
-	}
-	second := &turn{all: all, own: own}
-	if _, err := read(over, t, second, large, "https://a/x"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a second request of the person: %v", err)
-	}
-	if n, err := read(over, t, second, smallAnswer, "https://a/x"); n != smallAnswer || err != nil {
-		t.Errorf("a second request with a small answer: %d, %v", n, err)
-	}
-	if n, err := read(over, t, second, 2*maxAnswer, "https://a/x?watch=true"); n != 2*maxAnswer || err != nil {
-		t.Errorf("a watch: %d, %v", n, err)
-	}
-	other := &turn{all: all, own: semaphore.NewWeighted(1)}
-	if _, err := read(t.Context(), t, other, large, "https://a/x"); err != nil {
-		t.Errorf("another person: %v", err)
-	}
-	third := &turn{all: all, own: semaphore.NewWeighted(1)}
-	if _, err := read(over, t, third, large, "https://a/x"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a third person: %v", err)
-	}
-	for _, of := range []*turn{first, second, other, third} {
-		of.end()
-		of.end()
-	}
-	for _, of := range []*turn{second, third} {
-		if _, err := read(t.Context(), t, of, large, "https://a/x"); err != nil {
-			t.Errorf("when the others have ended: %v", err)
-		}
-	}
-	if n, err := read(t.Context(), t, second, 2*maxAnswer, "https://a/x"); err == nil || n > maxAnswer {
-		t.Errorf("an answer that is too large: %d, %v", n, err)
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/page/live"
 	"motorcortex.dev/motorcortex/internal/pageserver/oidc"
 	"motorcortex.dev/motorcortex/internal/pageserver/slack"
+	"motorcortex.dev/motorcortex/internal/serving/answers"
 )
 
 const (
@@ -64,7 +65,7 @@ type Server struct {
 	scheme  *runtime.Scheme
 	mapper  apimeta.RESTMapper
 	persons *cache.LRUExpireCache
-	turns   *semaphore.Weighted
+	turns   *answers.Turns
 	page    *page.Page
 	slack   *slack.Handler
 	handler http.Handler
@@ -82,7 +83,7 @@ func New(config *rest.Config, options Options, log *slog.Logger) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("set up logins: %w", err)
 	}
-	s := &Server{config: config, scheme: runtime.NewScheme(), persons: cache.NewLRUExpireCache(maxPersons), turns: semaphore.NewWeighted(turns)}
+	s := &Server{config: config, scheme: runtime.NewScheme(), persons: cache.NewLRUExpireCache(maxPersons), turns: answers.NewTurns(turns)}
 	if err := errors.Join(v1alpha1.AddToScheme(s.scheme), corev1.AddToScheme(s.scheme), authenticationv1.AddToScheme(s.scheme), authorizationv1.AddToScheme(s.scheme)); err != nil {
 		return nil, err
 	}
@@ -143,9 +144,9 @@ type person struct {
 
 // inTurn serves a request of the page, whose large answers of the API server wait for their turn.
 func (s *Server) inTurn(w http.ResponseWriter, r *http.Request) {
-	t := &turn{all: s.turns}
-	defer t.end()
-	s.page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), turnKey{}, t)))
+	t := s.turns.Begin()
+	defer t.End()
+	s.page.ServeHTTP(w, r.WithContext(t.With(r.Context())))
 }
 
 // access returns the person of a request.
@@ -166,8 +167,8 @@ func (s *Server) access(r *http.Request) (page.Person, error) {
 	if err != nil {
 		return page.Person{}, err
 	}
-	if t, ok := r.Context().Value(turnKey{}).(*turn); ok {
-		t.own = p.turn
+	if t := answers.Of(r.Context()); t != nil {
+		t.For(p.turn)
 	}
 	return page.Person{Key: key, Client: p.client, Namespace: everywhere, Logout: oidc.PathLogout}, nil
 }
@@ -190,12 +191,12 @@ func (s *Server) personOf(key string, session *oidc.Session) (*person, error) {
 	config := rest.CopyConfig(s.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: session.User, Groups: session.Groups}
 	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(qps, burst)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
+	config.Wrap(answers.Bound)
 	c, err := client.NewWithWatch(config, client.Options{Scheme: s.scheme, Mapper: s.mapper})
 	if err != nil {
 		return nil, fmt.Errorf("make the client of the person: %w", err)
 	}
-	p := &person{parts{c}, semaphore.NewWeighted(1)}
+	p := &person{parts{c}, answers.NewOwn()}
 	s.persons.Add(key, p, personLife)
 	return p, nil
 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package answers bounds what a server for many people or programs reads of the API server, so that a namespace full of large objects does not take its
+// memory.
+package answers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// Max is the most bytes of an answer of the API server. An object has up to 1.5 MiB, and a list has many: it is asked for in parts that fit. A longer
+	// answer ends with *http.MaxBytesError.
+	Max = 8 << 20
+	// Small is the most bytes of an answer that needs no turn.
+	Small = 512 << 10
+)
+
+// Turns are the turns of the users of a server.
+type Turns struct{ all *semaphore.Weighted }
+
+// NewTurns returns turns of which so many are taken at once. Each takes some times the bytes of its largest answer.
+func NewTurns(most int64) *Turns { return &Turns{semaphore.NewWeighted(most)} }
+
+// Free reports whether so many turns can be taken now.
+func (t *Turns) Free(count int64) bool {
+	free := t.all.TryAcquire(count)
+	if free {
+		t.all.Release(count)
+	}
+	return free
+}
+
+// NewOwn returns what one user has at once: one turn.
+func NewOwn() *semaphore.Weighted { return semaphore.NewWeighted(1) }
+
+// Begin returns the turn of a request. Its user must be named before anything is read.
+func (t *Turns) Begin() *Turn { return &Turn{all: t.all} }
+
+// Turn is what a request holds while it has large answers in memory: the only one of its user, and one of all. It is taken with the first such answer, and
+// given back with the end of the request.
+type Turn struct {
+	all *semaphore.Weighted
+
+	mu    sync.Mutex
+	own   *semaphore.Weighted
+	taken bool
+}
+
+type key struct{}
+
+// With returns a context whose requests are those of the turn.
+func (t *Turn) With(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, t) }
+
+// Of returns the turn that a request belongs to, nil if it needs none.
+func Of(ctx context.Context) *Turn {
+	t, _ := ctx.Value(key{}).(*Turn)
+	return t
+}
+
+// For names the user of the request by what NewOwn returned for them.
+func (t *Turn) For(own *semaphore.Weighted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.own = own
+}
+
+// take waits for the turn, unless the request has it.
+func (t *Turn) take(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken {
+		return nil
+	}
+	if err := t.own.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	if err := t.all.Acquire(ctx, 1); err != nil {
+		t.own.Release(1)
+		return err
+	}
+	t.taken = true
+	return nil
+}
+
+// End gives the turn back.
+func (t *Turn) End() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken {
+		t.own.Release(1)
+		t.all.Release(1)
+	}
+	t.taken = false
+}
+
+// Bound bounds the answers of a network. Those of watches are read object by object, and have no bound here.
+func Bound(next http.RoundTripper) http.RoundTripper { return bounded{next} }
+
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
+	if err != nil || r.URL.Query().Has("watch") {
+		return answer, err
+	}
+	answer.Body = &body{ReadCloser: http.MaxBytesReader(nil, answer.Body, Max), ctx: r.Context(), turn: Of(r.Context())}
+	return answer, nil
+}
+
+// body waits for the turn of its request when it turns out to be large.
+type body struct {
+	io.ReadCloser
+
+	ctx  context.Context //nolint:containedctx // Reading has none of its own, and ends with the request.
+	turn *Turn
+	read int
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.turn != nil && b.read > Small {
+		if err := b.turn.take(b.ctx); err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.read += n
+	return n, err
+}

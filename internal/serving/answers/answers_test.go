@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package answers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// sent is a network that answers with so many bytes.
+type sent int
+
+func (s sent) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{Body: io.NopCloser(io.LimitReader(endless{}, int64(s)))}, nil
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// read sends a request that is a part of a request, and returns how many bytes of the answer were read.
+func read(ctx context.Context, t *testing.T, of *Turn, size int, address string) (n int64, err error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(of.With(ctx), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := Bound(sent(size)).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return io.Copy(io.Discard, answer.Body)
+}
+
+// One user has large answers of one request in memory, and all users those of a few. Small answers wait for none.
+func TestLargeAnswersWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	const large = 2 * Small
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	all, own := semaphore.NewWeighted(2), semaphore.NewWeighted(1)
+	first := &Turn{all: all, own: own}
+	for range 2 {
+		if n, err := read(t.Context(), t, first, large, "https://a/x"); n != large || err != nil {
+			t.Errorf("the first request: %d, %v", n, err)
+		}
+	}
+	second := &Turn{all: all, own: own}
+	if _, err := read(over, t, second, large, "https://a/x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second request of the person: %v", err)
+	}
+	if n, err := read(over, t, second, Small, "https://a/x"); n != Small || err != nil {
+		t.Errorf("a second request with a small answer: %d, %v", n, err)
+	}
+	if n, err := read(over, t, second, 2*Max, "https://a/x?watch=true"); n != 2*Max || err != nil {
+		t.Errorf("a watch: %d, %v", n, err)
+	}
+	other := &Turn{all: all, own: semaphore.NewWeighted(1)}
+	if _, err := read(t.Context(), t, other, large, "https://a/x"); err != nil {
+		t.Errorf("another person: %v", err)
+	}
+	third := &Turn{all: all, own: semaphore.NewWeighted(1)}
+	if _, err := read(over, t, third, large, "https://a/x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a third person: %v", err)
+	}
+	for _, of := range []*Turn{first, second, other, third} {
+		of.End()
+		of.End()
+	}
+	for _, of := range []*Turn{second, third} {
+		if _, err := read(t.Context(), t, of, large, "https://a/x"); err != nil {
+			t.Errorf("when the others have ended: %v", err)
+		}
+	}
+	if n, err := read(t.Context(), t, second, 2*Max, "https://a/x"); err == nil || n > Max {
+		t.Errorf("an answer that is too large: %d, %v", n, err)
+	}
+}
