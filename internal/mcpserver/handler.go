@@ -3,6 +3,7 @@
 package mcpserver
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -13,18 +14,22 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/sync/semaphore"
 )
 
 const (
 	// maxSessions is the most sessions of one server at once.
 	maxSessions = 64
-	// maxRequests is the most requests of one server at once: a session has a stream that stays open. maxAll is the most of all servers together.
-	maxRequests, maxAll = 128, 1024
-	// small is a message that needs no room of its own, and maxLarge the bytes of larger ones that are served at once: messages are read whole.
-	small, maxLarge = 64 << 10, 4 * MaxMessage
+	// maxRequests is the most requests of one server at once: a session has a stream that stays open.
+	maxRequests = 128
+	// allRequests is the most requests of all accounts at once, and requestsOf the most of one.
+	allRequests, requestsOf = 1024, 192
+	// small is a message that needs no room of its own. largeBytes are the bytes of larger ones that are read at once, and largeOf those of one account:
+	// messages are read whole.
+	small, largeBytes, largeOf = 64 << 10, 4 * MaxMessage, MaxMessage
 	// SessionIdle is how long a session stays without a request.
 	SessionIdle = 30 * time.Minute
+	// connectionIdle is how long a connection stays without a request. A stream is one.
+	connectionIdle = 2 * time.Minute
 	// headerTime is how long the header of a request may take, and maxHeader its most bytes.
 	headerTime, maxHeader = 10 * time.Second, 64 << 10
 	// messageTime is how long a message may take.
@@ -38,12 +43,13 @@ type Find func(w http.ResponseWriter, r *http.Request) *Server
 type of struct{}
 
 // Handler serves the sessions of servers to programs whose token is valid. UserID of the token's information must tell accounts apart. A request goes to
-// the server that find returns.
+// the server that find returns. No account can take all that is bounded.
 func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 	sessions := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		s, _ := r.Context().Value(of{}).(*Server)
 		return s.Server
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: SessionIdle, MaxRequestBodyBytes: MaxMessage})
+	toSession := fewBytes(oneMessage(sessions))
 	found := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := find(w, r)
 		if s == nil {
@@ -58,15 +64,15 @@ func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 			Busy(w, "sessions")
 			return
 		}
-		sessions.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), of{}, s)))
+		toSession.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), of{}, s)))
 	})
-	return fewRequests(sameOrigin(auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(fewBytes(found))))
+	return sameOrigin(auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(fewRequests(found)))
 }
 
 // HTTP is a server of a handler with bounds. Requests end with the context.
 func HTTP(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, MaxHeaderBytes: maxHeader, IdleTimeout: SessionIdle,
+		Handler: h, ReadHeaderTimeout: headerTime, MaxHeaderBytes: maxHeader, IdleTimeout: connectionIdle,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 }
@@ -84,34 +90,43 @@ func sameOrigin(next http.Handler) http.Handler {
 	})
 }
 
+// accountOf is the account of a request, whose token was looked at.
+func accountOf(r *http.Request) string {
+	if info := auth.TokenInfoFromContext(r.Context()); info != nil {
+		return info.UserID
+	}
+	return ""
+}
+
 // fewRequests bounds the requests at once.
 func fewRequests(next http.Handler) http.Handler {
-	free := make(chan struct{}, maxAll)
+	room := NewShares(allRequests, requestsOf)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case free <- struct{}{}:
-			defer func() { <-free }()
-			next.ServeHTTP(w, r)
-		default:
+		account := accountOf(r)
+		if !room.Take(account, 1) {
 			Busy(w, "requests")
+			return
 		}
+		defer room.Give(account, 1)
+		next.ServeHTTP(w, r)
 	})
 }
 
 // fewBytes bounds the bytes of large messages, and the time in which a message comes. One without a length counts as one of the most bytes.
 func fewBytes(next http.Handler) http.Handler {
-	room := semaphore.NewWeighted(maxLarge)
+	room := NewShares(largeBytes, largeOf)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		size := r.ContentLength
 		if size < 0 || size > MaxMessage {
 			size = MaxMessage // A longer one is refused when so many bytes are read.
 		}
 		if size > small {
-			if !room.TryAcquire(size) {
+			account := accountOf(r)
+			if !room.Take(account, size) {
 				Busy(w, "large messages")
 				return
 			}
-			defer room.Release(size)
+			defer room.Give(account, size)
 		}
 		if size > 0 {
 			conn := http.NewResponseController(w)
@@ -121,6 +136,37 @@ func fewBytes(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// oneMessage refuses batches, which an older version of the protocol has: one request would be hundreds of calls.
+func oneMessage(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body := bufio.NewReader(http.MaxBytesReader(w, r.Body, MaxMessage))
+			if first, err := firstOf(body); err == nil && first == '[' {
+				http.Error(w, "batches are not served: send one message in each request", http.StatusBadRequest)
+				return
+			}
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{body, r.Body}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// firstOf drops the white space before a message, and returns its first byte, which stays.
+func firstOf(body *bufio.Reader) (byte, error) {
+	for {
+		b, err := body.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if b != ' ' && b != '\t' && b != '\r' && b != '\n' {
+			return b, body.UnreadByte()
+		}
+	}
 }
 
 // timedBody takes the deadline from a connection when the message has come: its answer may be a stream that stays open.

@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +24,7 @@ func served(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := New(t.Context(), client, false)
+	one := New(t.Context(), client, false, nil)
 	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		if token != "right" {
 			return nil, auth.ErrInvalidToken
@@ -94,18 +95,83 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// known serves requests whose token is the name of their account.
+func known(next http.Handler) http.Handler {
+	return auth.RequireBearerToken(func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+		return &auth.TokenInfo{UserID: token}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+}
+
+// ask sends a request of an account to a handler.
+func ask(t *testing.T, h http.Handler, account, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+account)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// No account takes the requests of the others, and all together take no more than there are.
 func TestRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	hold, held := make(chan struct{}), make(chan struct{})
-	h := fewRequests(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { held <- struct{}{}; <-hold }))
-	for range maxAll {
-		go h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
-		<-held
+	h := known(fewRequests(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { held <- struct{}{}; <-hold })))
+	begin := func(account string, count int) {
+		for range count {
+			go ask(t, h, account, "")
+			<-held
+		}
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("one more: status %d", w.Code)
+	begin("a", requestsOf)
+	if w := ask(t, h, "a", ""); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("one more of the account: status %d", w.Code)
+	}
+	for left, i := allRequests-requestsOf, 0; left > 0; left, i = left-requestsOf, i+1 {
+		begin(fmt.Sprint("other-", i), min(left, requestsOf))
+	}
+	if w := ask(t, h, "z", ""); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("one more of all: status %d", w.Code)
 	}
 	close(hold)
+}
+
+// One account has one of the largest messages at once, and others still send theirs.
+func TestLargeMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	hold, held := make(chan struct{}), make(chan struct{}, 1)
+	h := known(fewBytes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if accountOf(r) == "a" {
+			held <- struct{}{}
+			<-hold
+		}
+	})))
+	large := strings.Repeat("x", largeOf)
+	go ask(t, h, "a", large)
+	<-held
+	for _, tt := range []struct {
+		account, body string
+		want          int
+	}{{"a", large[:small+1], http.StatusServiceUnavailable}, {"b", large, http.StatusOK}} {
+		if w := ask(t, h, tt.account, tt.body); w.Code != tt.want {
+			t.Errorf("%d bytes of %s: status %d", len(tt.body), tt.account, w.Code)
+		}
+	}
+	close(hold)
+}
+
+// A batch would be hundreds of calls in one request. What is no batch comes through whole.
+func TestBatchesAreRefused(t *testing.T) {
+	t.Parallel()
+	h := oneMessage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	}))
+	for body, want := range map[string]int{
+		"[" + initialize + "]": http.StatusBadRequest, " \r\n\t[": http.StatusBadRequest, initialize: http.StatusOK, "": http.StatusOK,
+	} {
+		w := ask(t, h, "a", body)
+		if w.Code != want || want == http.StatusOK && w.Body.String() != body {
+			t.Errorf("%q: status %d, %s", body, w.Code, w.Body)
+		}
+	}
 }

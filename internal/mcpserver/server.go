@@ -41,13 +41,25 @@ var errConsent = errors.New("refused: only a person decides that, and this serve
 type Server struct {
 	*mcp.Server
 	client   *motor.Client
+	enter    Enter
 	watches  *watches
 	requests chan struct{}
 }
 
-// New returns a server that acts by the client. Its watches end with the context. With consent, tools decide what only a person may decide.
-func New(ctx context.Context, client *motor.Client, consent bool) *Server {
-	s := &Server{client: client, requests: make(chan struct{}, maxRequests)}
+// Enter is asked before a call and before a resource is read: they can go on when the request that began them has ended. It returns the context for it, and
+// what must be called when it has ended; or false if there are too many.
+type Enter func(ctx context.Context) (inside context.Context, leave func(), ok bool)
+
+// errMany is what a model reads if there are too many calls.
+var errMany = errors.New("too many calls at once: wait until some have ended, and call again")
+
+// New returns a server that acts by the client. Its watches end with the context. With consent, tools decide what only a person may decide. enter bounds
+// calls, nil does not.
+func New(ctx context.Context, client *motor.Client, consent bool, enter Enter) *Server {
+	if enter == nil {
+		enter = func(ctx context.Context) (context.Context, func(), bool) { return ctx, func() {}, true }
+	}
+	s := &Server{client: client, enter: enter, requests: make(chan struct{}, maxRequests)}
 	s.watches = newWatches(ctx, client.Watch, s.updated)
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "motorcortex", Title: "Motor Cortex", Version: motorcortex.Version()}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{},
@@ -70,6 +82,11 @@ func New(ctx context.Context, client *motor.Client, consent bool) *Server {
 			Name: t.Function.Name, Description: t.Function.Description, InputSchema: t.Function.Parameters, Annotations: annotations(t.Function.Name),
 		},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				ctx, leave, ok := s.enter(ctx)
+				if !ok {
+					return failed(errMany), nil
+				}
+				defer leave()
 				return call(ctx, tools, req), nil
 			})
 	}
@@ -149,6 +166,11 @@ func described(e motor.Event) string {
 }
 
 func (s *Server) readSkills(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	ctx, leave, ok := s.enter(ctx)
+	if !ok {
+		return nil, errMany
+	}
+	defer leave()
 	all, err := s.client.Catalogue(ctx)
 	return resource(req.Params.URI, all, err)
 }
@@ -158,6 +180,11 @@ func (s *Server) readRun(ctx context.Context, req *mcp.ReadResourceRequest) (*mc
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
+	ctx, leave, ok := s.enter(ctx)
+	if !ok {
+		return nil, errMany
+	}
+	defer leave()
 	details, err := s.client.Describe(ctx, name)
 	return resource(req.Params.URI, details, err)
 }

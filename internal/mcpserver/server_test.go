@@ -28,7 +28,7 @@ func connected(t *testing.T, consent bool) (*mcp.ClientSession, *Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(t.Context(), client, consent)
+	s := New(t.Context(), client, consent, nil)
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := s.Connect(t.Context(), here, nil); err != nil {
 		t.Fatal(err)
