@@ -123,8 +123,6 @@ func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 	p := s.Progress.Answering(s.Now)
 	total := s.Now.Sub(s.Run.CreationTimestamp.Time)
 	waited := p.Waited + p.Away + time.Duration(s.Run.Status.Paused.DurationSeconds)*time.Second
-	// Times of asks and pauses are whole seconds, so their sum can be longer than what was left for waiting.
-	waited = max(0, min(waited, total-p.Model-p.Tool))
 	r := &v1alpha1.RunResult{
 		OK:      e.Phase == v1alpha1.PhaseCompleted,
 		Summary: fit.CutEncoded(e.Message, maxSummary),

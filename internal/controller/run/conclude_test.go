@@ -33,25 +33,6 @@ func TestResultHasTheSkills(t *testing.T) {
 	}
 }
 
-// The parts of a run's time come to the whole of it: times of asks are whole seconds, and so can be longer than the wait was.
-func TestThePartsOfTheTimeComeToItsWhole(t *testing.T) {
-	t.Parallel()
-	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	run := &v1alpha1.MotorRun{}
-	run.CreationTimestamp = metav1.NewTime(created)
-	run.Status.Paused.DurationSeconds = 1
-	for _, total := range []time.Duration{500 * time.Millisecond, 2455 * time.Millisecond, 9 * time.Second} {
-		s := &pass.Run{Pass: pass.Pass{Now: created.Add(total)}, Run: run, Progress: runpolicy.Progress{
-			Waited: time.Second, Model: 304 * time.Millisecond, Tool: 118 * time.Millisecond,
-		}}
-		got := result(s, &runpolicy.End{Phase: v1alpha1.PhaseCompleted}).Stats
-		parts := got.ModelMilliseconds + got.ToolMilliseconds + got.WaitingMilliseconds + got.OverheadMilliseconds
-		if parts != total.Milliseconds() || got.DurationMilliseconds != parts || got.WaitingMilliseconds > 2000 {
-			t.Errorf("after %s: %+v", total, got)
-		}
-	}
-}
-
 // Nothing is asked any more when the run ends, or when another attempt begins.
 func TestNothingIsAskedAfterTheEnd(t *testing.T) {
 	t.Parallel()
