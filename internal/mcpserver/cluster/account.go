@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,7 +17,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	authentication "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
+	"motorcortex.dev/motorcortex/internal/mcpserver"
 )
 
 const (
@@ -26,6 +28,12 @@ const (
 	tokenLife = 10 * time.Second
 	// maxTokens is the most tokens of which is known whose they are.
 	maxTokens = 1024
+	// refusedLife is how long it is believed that a token is not valid, and maxRefused the most tokens of which that is known.
+	refusedLife, maxRefused = 10 * time.Second, 4096
+	// seenLife is how long a token is remembered that was valid, and so is looked at again before those that never were.
+	seenLife = time.Hour
+	// allUnknown is the most tokens that are looked at for the first time at once, and unknownOf the most that come from one address.
+	allUnknown, unknownOf = 64, 8
 	// reviewTime is how long the API server may take to look at a token.
 	reviewTime = 10 * time.Second
 )
@@ -47,20 +55,33 @@ func (a account) namespace() string {
 // serviceAccounts begins the name of every ServiceAccount.
 const serviceAccounts = "system:serviceaccount:"
 
-// reviewer finds out whose a token is.
+// reviewer finds out whose a token is. Anybody who reaches the server can send tokens that are none. So those are looked at apart from the ones that were
+// valid before, with a limit of their own.
 type reviewer struct {
-	reviews  authentication.TokenReviewInterface
-	audience string
-	known    *cache.LRUExpireCache
+	again, first reviews
+	audience     string
+	now          func() time.Time
+	// known has accounts, refused errors, and seen the tokens that were valid at some time.
+	known, refused, seen *cache.LRUExpireCache
+	unknown              *mcpserver.Shares
 }
 
-func newReviewer(reviews authentication.TokenReviewInterface, audience string) *reviewer {
-	return &reviewer{reviews: reviews, audience: audience, known: cache.NewLRUExpireCache(maxTokens)}
+// reviews asks the API server about a token.
+type reviews interface {
+	Create(ctx context.Context, r *authenticationv1.TokenReview, o metav1.CreateOptions) (*authenticationv1.TokenReview, error)
+}
+
+// newReviewer returns a reviewer that asks about tokens which were valid before by again, and about the others by first.
+func newReviewer(again, first reviews, audience string) *reviewer {
+	return &reviewer{
+		again: again, first: first, audience: audience, now: time.Now, known: cache.NewLRUExpireCache(maxTokens),
+		refused: cache.NewLRUExpireCache(maxRefused), seen: cache.NewLRUExpireCache(maxTokens), unknown: mcpserver.NewShares(allUnknown, unknownOf),
+	}
 }
 
 // verify returns the account of a token in the information's Extra. An error that is not of auth.ErrInvalidToken says that the token could not be looked at.
-func (v *reviewer) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-	a, err := v.accountOf(ctx, token)
+func (v *reviewer) verify(ctx context.Context, token string, r *http.Request) (*auth.TokenInfo, error) {
+	a, err := v.accountOf(ctx, token, r.RemoteAddr)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +91,10 @@ func (v *reviewer) verify(ctx context.Context, token string, _ *http.Request) (*
 // extraAccount is the key of the account in the information of a token.
 const extraAccount = "account"
 
-func (v *reviewer) accountOf(ctx context.Context, token string) (account, error) {
+// errUnknown is of a token that cannot be looked at now.
+var errUnknown = errors.New("too many tokens are looked at for the first time: try again later")
+
+func (v *reviewer) accountOf(ctx context.Context, token, from string) (account, error) {
 	if len(token) > maxToken {
 		return account{}, fmt.Errorf("%w: it has over %d bytes", auth.ErrInvalidToken, maxToken)
 	}
@@ -78,9 +102,27 @@ func (v *reviewer) accountOf(ctx context.Context, token string) (account, error)
 	if a, ok := v.known.Get(key); ok {
 		return a.(account), nil
 	}
+	if err, ok := v.refused.Get(key); ok {
+		return account{}, err.(error)
+	}
+	if err := glance(token, v.audience, v.now()); err != nil {
+		return account{}, fmt.Errorf("%w: %w", auth.ErrInvalidToken, err)
+	}
+	ask := v.again
+	if _, ok := v.seen.Get(key); !ok {
+		host, _, err := net.SplitHostPort(from)
+		if err != nil {
+			host = from
+		}
+		if !v.unknown.Take(host, 1) {
+			return account{}, errUnknown
+		}
+		defer v.unknown.Give(host, 1)
+		ask = v.first
+	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTime)
 	defer cancel()
-	review, err := v.reviews.Create(ctx, &authenticationv1.TokenReview{
+	review, err := ask.Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{v.audience}},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -88,9 +130,13 @@ func (v *reviewer) accountOf(ctx context.Context, token string) (account, error)
 	}
 	a, err := v.judge(&review.Status)
 	if err != nil {
-		return account{}, fmt.Errorf("%w: %w", auth.ErrInvalidToken, err)
+		err = fmt.Errorf("%w: %w", auth.ErrInvalidToken, err)
+		v.refused.Add(key, err, refusedLife)
+		v.seen.Remove(key)
+		return account{}, err
 	}
 	v.known.Add(key, a, tokenLife)
+	v.seen.Add(key, true, seenLife)
 	return a, nil
 }
 

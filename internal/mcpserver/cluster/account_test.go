@@ -5,11 +5,15 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
@@ -35,7 +39,8 @@ func reviewing(status authenticationv1.TokenReviewStatus, err error) (v *reviewe
 		*asked++
 		return true, &authenticationv1.TokenReview{Status: status}, err
 	})
-	return newReviewer(clients.AuthenticationV1().TokenReviews(), "mcp"), asked
+	reviews := clients.AuthenticationV1().TokenReviews()
+	return newReviewer(reviews, reviews, "mcp"), asked
 }
 
 func TestWhoseATokenIs(t *testing.T) {
@@ -53,7 +58,7 @@ func TestWhoseATokenIs(t *testing.T) {
 		"of an account without a UID":                 {found(func(s *authenticationv1.TokenReviewStatus) { s.User.UID = "" }), "not of a ServiceAccount"},
 	} {
 		v, _ := reviewing(tt.status, nil)
-		info, err := v.verify(t.Context(), "token", nil)
+		info, err := v.verify(t.Context(), token("a"), from("10.0.0.1"))
 		switch {
 		case tt.says != "":
 			if !errors.Is(err, auth.ErrInvalidToken) || !strings.Contains(err.Error(), tt.says) {
@@ -69,7 +74,7 @@ func TestWhoseATokenIs(t *testing.T) {
 func TestAnAPIServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	v, _ := reviewing(found(), context.DeadlineExceeded)
-	if _, err := v.verify(t.Context(), "token", nil); err == nil || errors.Is(err, auth.ErrInvalidToken) {
+	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.1")); err == nil || errors.Is(err, auth.ErrInvalidToken) {
 		t.Errorf("%v", err)
 	}
 }
@@ -78,14 +83,95 @@ func TestATokenIsLookedAtOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	v, asked := reviewing(found(), nil)
 	for range 3 {
-		if _, err := v.verify(t.Context(), "token", nil); err != nil {
+		if _, err := v.verify(t.Context(), token("a"), from("10.0.0.1")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := v.verify(t.Context(), "another", nil); err != nil || *asked != 2 {
+	if _, err := v.verify(t.Context(), token("b"), from("10.0.0.1")); err != nil || *asked != 2 {
 		t.Errorf("it was asked %d times, %v", *asked, err)
 	}
-	if _, err := v.verify(t.Context(), strings.Repeat("x", maxToken+1), nil); !errors.Is(err, auth.ErrInvalidToken) || *asked != 2 {
+	if _, err := v.verify(t.Context(), strings.Repeat("x", maxToken+1), from("10.0.0.1")); !errors.Is(err, auth.ErrInvalidToken) || *asked != 2 {
 		t.Errorf("it was asked %d times, %v", *asked, err)
 	}
+}
+
+// from is a request that comes from an address.
+func from(host string) *http.Request {
+	return &http.Request{RemoteAddr: host + ":1234"}
+}
+
+// A token that is not valid is asked about once in a while, too.
+func TestARefusalIsRemembered(t *testing.T) {
+	t.Parallel()
+	v, asked := reviewing(found(func(s *authenticationv1.TokenReviewStatus) { s.Authenticated = false }), nil)
+	for range 3 {
+		if _, err := v.verify(t.Context(), token("a"), from("10.0.0.1")); !errors.Is(err, auth.ErrInvalidToken) {
+			t.Errorf("%v", err)
+		}
+	}
+	if *asked != 1 {
+		t.Errorf("it was asked %d times", *asked)
+	}
+}
+
+// What is no token for this server is refused without a question, however much of it comes.
+func TestNothingIsAskedAboutOtherTokens(t *testing.T) {
+	t.Parallel()
+	v, asked := reviewing(found(), nil)
+	for i := range 500 {
+		if _, err := v.verify(t.Context(), fmt.Sprint("junk-", i), from("10.0.0.1")); !errors.Is(err, auth.ErrInvalidToken) {
+			t.Fatalf("%v", err)
+		}
+	}
+	if *asked != 0 {
+		t.Errorf("it was asked %d times", *asked)
+	}
+}
+
+// A program that sends tokens which only look right takes its own share of the looks, and keeps out neither a new agent nor one that was here before.
+func TestForgedTokensKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	hold, asks := make(chan struct{}), make(chan struct{}, allUnknown)
+	answer := func(wait bool) *fake.Clientset {
+		clients := fake.NewClientset()
+		clients.PrependReactor("create", "tokenreviews", func(a k8stesting.Action) (bool, runtime.Object, error) {
+			review := a.(k8stesting.CreateAction).GetObject().(*authenticationv1.TokenReview)
+			if wait && strings.Contains(review.Spec.Token, "forged") {
+				asks <- struct{}{}
+				<-hold
+				return true, &authenticationv1.TokenReview{}, nil
+			}
+			return true, &authenticationv1.TokenReview{Status: found()}, nil
+		})
+		return clients
+	}
+	// The fake client makes one request after the other, so each address has its own here.
+	v := newReviewer(answer(false).AuthenticationV1().TokenReviews(), nil, "mcp")
+	v.first = firsts{func() reviews { return answer(true).AuthenticationV1().TokenReviews() }}
+	var forging sync.WaitGroup
+	for i := range unknownOf {
+		forging.Go(func() { _, _ = v.verify(t.Context(), token("a")+fmt.Sprint("forged", i), from("10.0.0.1")) })
+		<-asks
+	}
+	if _, err := v.verify(t.Context(), token("a")+"forged", from("10.0.0.1")); !errors.Is(err, errUnknown) || errors.Is(err, auth.ErrInvalidToken) {
+		t.Errorf("one more of the address: %v", err)
+	}
+	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.2")); err != nil {
+		t.Errorf("a new agent: %v", err)
+	}
+	v.known.RemoveAll(func(any) bool { return true })
+	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.1")); err != nil {
+		t.Errorf("an agent that was here before, of the same address: %v", err)
+	}
+	close(hold)
+	forging.Wait()
+}
+
+// firsts is a client of its own for each review.
+type firsts struct {
+	of func() reviews
+}
+
+func (f firsts) Create(ctx context.Context, r *authenticationv1.TokenReview, o metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+	return f.of().Create(ctx, r, o)
 }

@@ -18,8 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"motorcortex.dev/motorcortex/internal/mcpserver"
+	"motorcortex.dev/motorcortex/internal/serving/answers"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
 
@@ -49,6 +51,7 @@ type Cluster struct {
 	config  *rest.Config
 	options Options
 	tokens  *reviewer
+	limits  *limits
 	now     func() time.Time
 	all     context.Context //nolint:containedctx // It is the life of the servers, which do not end with the request that began them.
 
@@ -71,14 +74,32 @@ type entry struct {
 
 // New returns a Cluster that acts by the configuration. Its servers end with the context.
 func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, error) {
-	clients, err := kubernetes.NewForConfig(config)
+	again, err := reviewsOf(config, limiterOf(config))
+	if err != nil {
+		return nil, err
+	}
+	first, err := reviewsOf(config, flowcontrol.NewTokenBucketRateLimiter(firstQPS, firstBurst))
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		config: config, options: options, tokens: newReviewer(again, first, options.Audience), limits: newLimits(config), now: time.Now, all: ctx,
+		servers: map[key]*entry{},
+	}, nil
+}
+
+// firstQPS and firstBurst are the reviews of tokens that were never valid.
+const firstQPS, firstBurst = 50, 100
+
+// reviewsOf returns what asks about tokens, within a limit of its own.
+func reviewsOf(config *rest.Config, limit flowcontrol.RateLimiter) (reviews, error) {
+	own := rest.CopyConfig(config)
+	own.RateLimiter = limit
+	clients, err := kubernetes.NewForConfig(own)
 	if err != nil {
 		return nil, fmt.Errorf("make the client of the cluster: %w", err)
 	}
-	return &Cluster{
-		config: config, options: options, tokens: newReviewer(clients.AuthenticationV1().TokenReviews(), options.Audience), now: time.Now, all: ctx,
-		servers: map[key]*entry{},
-	}, nil
+	return clients.AuthenticationV1().TokenReviews(), nil
 }
 
 // Handler serves programs at Path.
@@ -162,7 +183,7 @@ func (c *Cluster) add(k key, client *motor.Client) *mcpserver.Server {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(c.all)
-	s := mcpserver.New(ctx, client, c.options.Consent)
+	s := mcpserver.New(ctx, client, c.options.Consent, c.limits.enter(k.account))
 	c.servers[k] = &entry{Server: s, cancel: cancel, used: c.now()}
 	return s
 }
@@ -178,6 +199,9 @@ func (c *Cluster) client(ctx context.Context, k key) (client *motor.Client, stat
 	config := rest.CopyConfig(c.config)
 	// The API server adds the groups of a ServiceAccount.
 	config.Impersonate = rest.ImpersonationConfig{UserName: k.user}
+	// All clients of the account have one limit.
+	config.RateLimiter = c.limits.of(k.account).requests
+	config.Wrap(answers.Bound)
 	if err := c.permitted(ctx, config, k); err != nil {
 		if apierrors.IsForbidden(err) {
 			return nil, http.StatusForbidden, fmt.Errorf(

@@ -5,6 +5,11 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +81,64 @@ func TestServersAreBounded(t *testing.T) {
 	}
 	if c.Close(); len(c.servers) != 0 {
 		t.Errorf("%d servers are left", len(c.servers))
+	}
+}
+
+// largeRuns is an API server with so many runs that have 512 KiB of files each. It tells how many each list asked for.
+func largeRuns(t *testing.T, runs int) (address string, asked *[]int) {
+	t.Helper()
+	asked = new([]int)
+	content := strings.Repeat("x", 512<<10)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/selfsubjectreviews", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":%q}}}`, r.Header.Get("Impersonate-User"))
+	})
+	mux.HandleFunc("GET /apis/motorcortex.dev/v1alpha1/namespaces/ns-0/motorruns", func(w http.ResponseWriter, r *http.Request) {
+		limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+		if err != nil {
+			t.Error(err)
+		}
+		*asked = append(*asked, limit)
+		from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+		to, next := min(from+limit, runs), ""
+		if to < runs {
+			next = strconv.Itoa(to)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"kind":"MotorRunList","apiVersion":"motorcortex.dev/v1alpha1","metadata":{"continue":%q},"items":[`, next)
+		for i := from; i < to; i++ {
+			if i > from {
+				fmt.Fprint(w, ",")
+			}
+			if _, err := fmt.Fprintf(w, `{"metadata":{"name":"r%d","namespace":"ns-0"},"spec":{"task":"t","files":[{"path":"a","content":%q}]}}`, i, content); err != nil {
+				return // What is too much is not read.
+			}
+		}
+		fmt.Fprint(w, "]}")
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// Runs with large files are listed in parts that fit, and none of the files stays in memory.
+func TestLargeRunsAreListedInParts(t *testing.T) {
+	t.Parallel()
+	address, asked := largeRuns(t, 40)
+	c, err := New(t.Context(), &rest.Config{Host: address}, Options{Audience: "mcp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, status, err := c.client(t.Context(), keyOf(0, 0))
+	if err != nil {
+		t.Fatal(status, err)
+	}
+	runs, total, err := client.Runs(t.Context(), "", 3)
+	if err != nil || total != 40 || len(runs) != 3 || runs[0].Spec.Files[0].Content != nil {
+		t.Fatalf("%d of %d runs, %v", len(runs), total, err)
+	}
+	if want := []int{250, 125, 62, 31, 15, 15, 15}; !slices.Equal(*asked, want) {
+		t.Errorf("lists of %v runs were asked for, want %v", *asked, want)
 	}
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"motorcortex.dev/motorcortex/internal/mcpserver"
+	"motorcortex.dev/motorcortex/internal/serving/answers"
+)
+
+const (
+	// allCalls is the most calls of all accounts at once, callsOf the most of one. A call can go on when its request has ended.
+	allCalls, callsOf = 512, 32
+	// turns is how many calls have large answers of the API server in memory at once.
+	turns = 6
+	// qpsOf and burstOf are the requests of one account to the API server.
+	qpsOf, burstOf = 20, 40
+	// accountLife is how long an account that does nothing is remembered.
+	accountLife = time.Hour
+)
+
+// limits are what accounts share.
+type limits struct {
+	calls *mcpserver.Shares
+	turns *answers.Turns
+	// requests are those of all accounts to the API server.
+	requests flowcontrol.RateLimiter
+	accounts *cache.LRUExpireCache
+}
+
+// newLimits returns the limits of a server that asks the API server as the configuration says.
+func newLimits(config *rest.Config) *limits {
+	return &limits{
+		calls: mcpserver.NewShares(allCalls, callsOf), turns: answers.NewTurns(turns), requests: limiterOf(config),
+		accounts: cache.NewLRUExpireCache(maxServers),
+	}
+}
+
+// limiterOf is the limiter that a client of the configuration would have for itself.
+func limiterOf(config *rest.Config) flowcontrol.RateLimiter {
+	if config.QPS < 0 {
+		return flowcontrol.NewFakeAlwaysRateLimiter()
+	}
+	if config.QPS == 0 {
+		return flowcontrol.NewTokenBucketRateLimiter(rest.DefaultQPS, rest.DefaultBurst)
+	}
+	return flowcontrol.NewTokenBucketRateLimiter(config.QPS, max(config.Burst, 1))
+}
+
+// share is what one account has of the limits, in all its namespaces.
+type share struct {
+	requests flowcontrol.RateLimiter
+	turn     *semaphore.Weighted
+}
+
+func (l *limits) of(a account) *share {
+	if s, ok := l.accounts.Get(a); ok {
+		l.accounts.Add(a, s, accountLife)
+		return s.(*share)
+	}
+	s := &share{twice{flowcontrol.NewTokenBucketRateLimiter(qpsOf, burstOf), l.requests}, answers.NewOwn()}
+	l.accounts.Add(a, s, accountLife)
+	return s
+}
+
+// enter is asked before each call of an account.
+func (l *limits) enter(a account) mcpserver.Enter {
+	s := l.of(a)
+	return func(ctx context.Context) (context.Context, func(), bool) {
+		if !l.calls.Take(a.user, 1) {
+			return nil, nil, false
+		}
+		turn := l.turns.Begin()
+		turn.For(s.turn)
+		ctx, cancel := context.WithTimeout(turn.With(ctx), requestTime)
+		return ctx, func() {
+			cancel()
+			turn.End()
+			l.calls.Give(a.user, 1)
+		}, true
+	}
+}
+
+// twice waits for the limit of an account, and then for that of all. Without the first, the requests of one account would stand before those of the others.
+type twice struct{ own, all flowcontrol.RateLimiter }
+
+func (t twice) TryAccept() bool { return t.own.TryAccept() && t.all.TryAccept() }
+
+func (t twice) Accept() {
+	t.own.Accept()
+	t.all.Accept()
+}
+
+// Stop does nothing: the limiter of all goes on.
+func (t twice) Stop() {}
+
+func (t twice) QPS() float32 { return t.own.QPS() }
+
+func (t twice) Wait(ctx context.Context) error {
+	if err := t.own.Wait(ctx); err != nil {
+		return err
+	}
+	return t.all.Wait(ctx)
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"motorcortex.dev/motorcortex/internal/serving/answers"
+)
+
+// One account has its calls at once and no more, in all its namespaces, and each call has an end.
+func TestCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	l := newLimits(&rest.Config{})
+	a, b := account{user: "a", uid: "1"}, account{user: "b", uid: "2"}
+	var leave []func()
+	for i := range callsOf {
+		ctx, end, ok := l.enter(a)(t.Context())
+		if !ok || answers.Of(ctx) == nil {
+			t.Fatalf("call %d: %t, its answers wait for no turn", i, ok)
+		}
+		if _, ends := ctx.Deadline(); !ends {
+			t.Fatal("a call has no end")
+		}
+		leave = append(leave, end)
+	}
+	if _, _, ok := l.enter(a)(t.Context()); ok {
+		t.Error("an account has too many calls")
+	}
+	if _, end, ok := l.enter(b)(t.Context()); !ok {
+		t.Error("another account has none")
+	} else {
+		end()
+	}
+	for _, end := range leave {
+		end()
+	}
+	if _, _, ok := l.enter(a)(t.Context()); !ok {
+		t.Error("calls that have ended count")
+	}
+}
+
+// All clients of an account have one limit, which lets those of others through.
+func TestOneLimitForAnAccount(t *testing.T) {
+	t.Parallel()
+	l := newLimits(&rest.Config{QPS: 1000, Burst: 1000})
+	a, b := account{user: "a", uid: "1"}, account{user: "b", uid: "2"}
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	for range burstOf {
+		if !l.of(a).requests.TryAccept() {
+			t.Fatal("an account has fewer requests than it may have")
+		}
+	}
+	if l.of(a).requests.TryAccept() {
+		t.Error("two clients of an account have two limits")
+	}
+	if err := l.of(a).requests.Wait(over); err == nil {
+		t.Error("a request that may not wait any more goes through")
+	}
+	if !l.of(b).requests.TryAccept() {
+		t.Error("an account waits for another one")
+	}
+	l.requests = flowcontrol.NewTokenBucketRateLimiter(1e-6, 1)
+	l.accounts.RemoveAll(func(any) bool { return true })
+	if err := l.of(a).requests.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.of(b).requests.Wait(over); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("all together have no limit: %v", err)
+	}
+}
