@@ -36,9 +36,8 @@ func (c *Client) Log(ctx context.Context, name string) (string, error) {
 	}
 	var entries []entry
 	omitted := 0
-	options := metav1.ListOptions{Limit: 25, LabelSelector: v1alpha1.LabelRun + "=" + name}
-	for range maxPages {
-		page, err := c.clients.Motor.MotorCortexV1alpha1().MotorSteps(c.namespace).List(ctx, options)
+	err = inPages(metav1.ListOptions{Limit: 25, LabelSelector: v1alpha1.LabelRun + "=" + name}, func(o metav1.ListOptions) (string, error) {
+		page, err := c.clients.Motor.MotorCortexV1alpha1().MotorSteps(c.namespace).List(ctx, o)
 		if err != nil {
 			return "", c.refused("list the steps of the run "+name, err, roleViewer)
 		}
@@ -52,11 +51,12 @@ func (c *Client) Log(ctx context.Context, name string) (string, error) {
 		var left int
 		entries, left = newest(entries)
 		omitted += left
-		if options.Continue = page.Continue; options.Continue == "" {
-			return joined(entries, omitted), nil
-		}
+		return page.Continue, nil
+	})
+	if err != nil {
+		return "", err
 	}
-	return "", ErrTooMany
+	return joined(entries, omitted), nil
 }
 
 // newest keeps the last entries, as many as a log has room for, in their order. It returns how many it left out.

@@ -23,22 +23,29 @@ import (
 // manifest is the file that a skill has its name and description in.
 const manifest = "SKILL.md"
 
-// Skills returns the skills of the namespace, in the order of their names, and how many there are. limit is the most that are returned.
+// Skills returns the skills of the namespace, in the order of their names, and how many there are. limit is the most that are returned. They lack
+// spec.source.files.
 func (c *Client) Skills(ctx context.Context, limit int) (skills []v1alpha1.Skill, total int, err error) {
 	options := metav1.ListOptions{Limit: pageSize}
-	for range maxPages {
-		page, err := c.skills().List(ctx, options)
+	err = inPages(options, func(o metav1.ListOptions) (string, error) {
+		page, err := c.skills().List(ctx, o)
 		if err != nil {
-			return nil, 0, c.refused("list the skills of the namespace "+c.namespace, err, roleViewer)
+			return "", c.refused("list the skills of the namespace "+c.namespace, err, roleViewer)
 		}
 		total += len(page.Items)
 		// The API server lists in the order of the names.
-		skills = append(skills, page.Items[:min(len(page.Items), limit-len(skills))]...)
-		if options.Continue = page.Continue; options.Continue == "" {
-			return skills, total, nil
+		for _, skill := range page.Items[:min(len(page.Items), limit-len(skills))] {
+			if source := skill.Spec.Source; source != nil {
+				source.Files = nil
+			}
+			skills = append(skills, skill)
 		}
+		return page.Continue, nil
+	})
+	if err != nil {
+		return nil, 0, err
 	}
-	return nil, 0, ErrTooMany
+	return skills, total, nil
 }
 
 // Skill reads a skill.

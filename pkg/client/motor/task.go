@@ -18,45 +18,35 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-const (
-	// pageSize is how many objects are read in one request.
-	pageSize = 250
-	// maxPages bounds how much of a namespace is read for one answer.
-	maxPages = 80
-)
-
-// ErrTooMany is of a namespace with more objects than are read for one answer.
-var ErrTooMany = fmt.Errorf("the namespace has more than %d of them: delete some, or set spec.retention of its MotorCortex", pageSize*maxPages)
-
 // eachRun calls do for each run of the namespace, in pages. phase restricts them to one phase, "" to none.
 func (c *Client) eachRun(ctx context.Context, phase v1alpha1.RunPhase, do func(*v1alpha1.MotorRun)) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	if phase != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("status.phase", string(phase)).String()
 	}
-	for range maxPages {
-		page, err := c.runs().List(ctx, options)
+	return inPages(options, func(o metav1.ListOptions) (string, error) {
+		page, err := c.runs().List(ctx, o)
 		if err != nil {
-			return c.refused("list the runs of the namespace "+c.namespace, err, roleViewer)
+			return "", c.refused("list the runs of the namespace "+c.namespace, err, roleViewer)
 		}
 		for i := range page.Items {
 			do(&page.Items[i])
 		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return nil
-		}
-	}
-	return ErrTooMany
+		return page.Continue, nil
+	})
 }
 
 // Runs returns the newest runs of the namespace, the newest first, and how many there are. phase restricts them to one phase, "" to none; limit is the most
-// that are returned.
+// that are returned. They lack the contents of spec.files.
 func (c *Client) Runs(ctx context.Context, phase v1alpha1.RunPhase, limit int) (runs []v1alpha1.MotorRun, total int, err error) {
 	newest := func(a, b v1alpha1.MotorRun) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name))
 	}
 	err = c.eachRun(ctx, phase, func(run *v1alpha1.MotorRun) {
 		total++
+		for i := range run.Spec.Files {
+			run.Spec.Files[i].Content = nil // A page of them would be in memory as long as one run is kept.
+		}
 		runs = append(runs, *run)
 		if len(runs) >= 2*limit+pageSize {
 			slices.SortFunc(runs, newest)
