@@ -166,12 +166,15 @@ func TestBatchesAreRefused(t *testing.T) {
 	h := oneMessage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	}))
-	for body, want := range map[string]int{
-		"[" + initialize + "]": http.StatusBadRequest, " \r\n\t[": http.StatusBadRequest, initialize: http.StatusOK, "": http.StatusOK,
+	for _, tt := range []struct {
+		body string
+		want int
+	}{
+		{"[" + initialize + "]", http.StatusBadRequest}, {" \r\n\t[", http.StatusBadRequest}, {initialize, http.StatusOK}, {"", http.StatusOK},
 	} {
-		w := ask(t, h, "a", body)
-		if w.Code != want || want == http.StatusOK && w.Body.String() != body {
-			t.Errorf("%q: status %d, %s", body, w.Code, w.Body)
+		w := ask(t, h, "a", tt.body)
+		if w.Code != tt.want || tt.want == http.StatusOK && w.Body.String() != tt.body {
+			t.Errorf("%q: status %d, %s", tt.body, w.Code, w.Body)
 		}
 	}
 }
