@@ -134,7 +134,7 @@ figures-egress: ## Measure the egress proxy against tinyproxy and squid (Debian 
 	@hack/bench-egress.sh
 
 .PHONY: bench
-bench: ## Measure the egress proxy beside others, tool calls and runs on the development cluster beside agent-sandbox and tekton, and 100,000 finished runs. Fails if a figure misses its bound, or a ratio is worse than in BENCH_COMPARE=FILE.
+bench: ## Measure the egress proxy beside others, tool calls and runs on the development cluster beside agent-sandbox and tekton, and 100,000 finished runs. Fails if a figure misses its bound, or a ratio is worse than in test/bench/last.json or BENCH_COMPARE=FILE.
 	@missed=0; hack/bench.sh || missed=1; hack/bench-history.sh || missed=1; exit $$missed
 
 .PHONY: bench-history

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures the egress proxy beside others, then tool calls and runs on the development cluster beside plain Pods, prints tables, and writes
-# dist/bench.json. It fails if a figure misses its bound, or if a ratio is worse than in the file that BENCH_COMPARE names, beyond noise.
+# dist/bench.json. It fails if a figure misses its bound, or if a ratio is worse than in test/bench/last.json, beyond noise. BENCH_COMPARE names another
+# file, or is empty: then nothing is compared.
 # BENCH_PARTS has those of "egress tools runs" that are measured. Arguments go to the program that measures runs: -rounds, -burst,
 # -only with rows of the table, -peers=false to measure without agent-sandbox and tekton, which are measured if they build.
 set -euo pipefail
@@ -11,7 +12,8 @@ cd "$ROOT"
 
 [ "$DEMO_CLUSTER" = devcluster ] || die "figures are measured on the development cluster"
 results=(-json "$OUT/bench.json" -machine "$(nproc) cores, $(awk '/^MemTotal/ {printf "%d GiB", $2 / 1048576}' /proc/meminfo), load $(cut -d ' ' -f 1 /proc/loadavg) before")
-if [ -n "${BENCH_COMPARE:-}" ]; then
+BENCH_COMPARE=${BENCH_COMPARE-test/bench/last.json}
+if [ -n "$BENCH_COMPARE" ]; then
 	# It may be the file that is written.
 	cp "$BENCH_COMPARE" "$OUT/bench-before.json" || die "BENCH_COMPARE names no file that can be read: $BENCH_COMPARE"
 	results+=(-compare "$OUT/bench-before.json")
