@@ -86,13 +86,13 @@ func (s *Sender) Send(ctx context.Context, to deliver.Target, what *signal.Signa
 func (s *Sender) client(ctx context.Context, to *deliver.Mail) (*mail.Client, error) {
 	secure := &tls.Config{RootCAs: s.roots, ServerName: to.Host, MinVersion: tls.VersionTLS12}
 	dial := func(dialing context.Context, network, address string) (net.Conn, error) {
-		conn, err := s.dial(dialing, network, address)
+		raw, err := s.dial(dialing, network, address)
 		if err != nil {
 			return nil, err
 		}
 		// The library sets deadlines for each command, and none for all of them.
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		conn = &bounded{Conn: conn, left: maxAnswers}
+		context.AfterFunc(ctx, func() { _ = raw.Close() })
+		conn := &bounded{Conn: raw, left: maxAnswers}
 		if !to.Implicit {
 			return conn, nil
 		}
