@@ -221,14 +221,17 @@ func (c *cluster) namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// create makes a run as soon as it can be made. A policy that mutates needs the schema of the kind, and the API server has that seconds after
-// the kind is established.
+// notYet are what the API server says of policies in the first seconds after the kinds are established: one that mutates needs the schema of the kind, and
+// one with a parameter the objects of the parameter's kind.
+var notYet = []string{"There can be a delay between when CustomResourceDefinitions are created", "not yet synced to use for admission"}
+
+// create makes a run as soon as it can be made.
 func (c *cluster) create(t *testing.T, run *v1alpha1.MotorRun) {
 	t.Helper()
 	var err error
 	poll(t, "the schema of the kind", func() string { return fmt.Sprint(err) }, func() bool {
 		err = c.admin.Create(t.Context(), run)
-		if err != nil && !strings.Contains(err.Error(), "There can be a delay between when CustomResourceDefinitions are created") {
+		if err != nil && !slices.ContainsFunc(notYet, func(says string) bool { return strings.Contains(err.Error(), says) }) {
 			t.Fatal(err)
 		}
 		return err == nil
