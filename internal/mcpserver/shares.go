@@ -28,7 +28,7 @@ func (s *Shares) Take(user string, much int64) bool {
 	return true
 }
 
-// Give gives back what was taken.
+// Give returns what was taken.
 func (s *Shares) Give(user string, much int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

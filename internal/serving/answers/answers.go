@@ -88,7 +88,7 @@ func (t *Turn) take(ctx context.Context) error {
 	return nil
 }
 
-// End gives the turn back.
+// End returns the turn.
 func (t *Turn) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
