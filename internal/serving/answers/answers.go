@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -42,14 +43,24 @@ func NewOwn() *semaphore.Weighted { return semaphore.NewWeighted(1) }
 // Begin returns the turn of a request. Its user must be named before anything is read.
 func (t *Turns) Begin() *Turn { return &Turn{all: t.all} }
 
+// BeginBrief returns the turn of a request that can go on for long and keeps nothing of what it reads. The turn is given back some time after each answer.
+func (t *Turns) BeginBrief() *Turn { return &Turn{all: t.all, brief: brief} }
+
+// brief is how long an answer that was read may take to be decoded and summed up.
+const brief = 2 * time.Second
+
 // Turn is what a request holds while it has large answers in memory: the only one of its user, and one of all. It is taken with the first such answer, and
 // given back with the end of the request.
 type Turn struct {
 	all *semaphore.Weighted
+	// brief is how long it is held after an answer was read, 0 until its end.
+	brief time.Duration
 
 	mu    sync.Mutex
 	own   *semaphore.Weighted
 	taken bool
+	// answers counts those that were read with it.
+	answers int
 }
 
 type key struct{}
@@ -74,6 +85,7 @@ func (t *Turn) For(own *semaphore.Weighted) {
 func (t *Turn) take(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.answers++
 	if t.taken {
 		return nil
 	}
@@ -92,6 +104,29 @@ func (t *Turn) take(ctx context.Context) error {
 func (t *Turn) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.end()
+}
+
+// wasRead is called when an answer was read.
+func (t *Turn) wasRead() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if count := t.answers; t.taken && t.brief > 0 {
+		time.AfterFunc(t.brief, func() { t.endAfter(count) })
+	}
+}
+
+// endAfter ends the turn unless another answer was begun meanwhile.
+func (t *Turn) endAfter(count int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.answers == count {
+		t.end()
+	}
+}
+
+// end gives back what is taken. The caller holds mu.
+func (t *Turn) end() {
 	if t.taken {
 		t.own.Release(1)
 		t.all.Release(1)
@@ -120,13 +155,24 @@ type body struct {
 	ctx  context.Context //nolint:containedctx // Reading has none of its own, and ends with the request.
 	turn *Turn
 	read int
+	// large is true if it has a turn.
+	large bool
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	if b.large {
+		b.turn.wasRead()
+	}
+	return b.ReadCloser.Close()
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if b.turn != nil && b.read > Small {
+	if b.turn != nil && b.read > Small && !b.large {
 		if err := b.turn.take(b.ctx); err != nil {
 			return 0, err
 		}
+		b.large = true
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.read += n

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -80,5 +82,31 @@ func TestLargeAnswersWaitForTheirTurn(t *testing.T) {
 	}
 	if n, err := read(t.Context(), t, second, 2*Max, "https://a/x"); err == nil || n > Max {
 		t.Errorf("an answer that is too large: %d, %v", n, err)
+	}
+}
+
+// A call that goes on for long holds its turn for an answer alone, and not while it reads the next one.
+func TestABriefTurnIsGivenBack(t *testing.T) {
+	t.Parallel()
+	all := NewTurns(1)
+	turn := all.BeginBrief()
+	turn.brief = time.Millisecond
+	turn.For(NewOwn())
+	if _, err := read(t.Context(), t, turn, 2*Small, "https://a/x"); err != nil {
+		t.Fatal(err)
+	}
+	for over := time.Now().Add(time.Minute); !all.Free(1); runtime.Gosched() {
+		if time.Now().After(over) {
+			t.Fatal("the turn is held though the answer was read")
+		}
+	}
+	if err := turn.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if turn.endAfter(1); all.Free(1) {
+		t.Error("the end of an earlier answer takes the turn from the next one")
+	}
+	if turn.endAfter(2); !all.Free(1) {
+		t.Error("the turn is held after the last answer")
 	}
 }
