@@ -26,6 +26,8 @@ const (
 	// small is a message that needs no room of its own. largeBytes are the bytes of larger ones that are read at once, and largeOf those of one account:
 	// messages are read whole.
 	small, largeBytes, largeOf = 64 << 10, 4 * MaxMessage, MaxMessage
+	// sessionHeader has the id of a session.
+	sessionHeader = "Mcp-Session-Id"
 	// SessionIdle is how long a session stays without a request.
 	SessionIdle = 30 * time.Minute
 	// connectionIdle is how long a connection stays without a request. A stream is one.
@@ -60,10 +62,11 @@ func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 			return
 		}
 		defer s.end()
-		if r.Header.Get("Mcp-Session-Id") == "" && s.sessionsNow() >= maxSessions {
+		if r.Header.Get(sessionHeader) == "" && s.sessionsNow() >= maxSessions {
 			Busy(w, "sessions")
 			return
 		}
+		s.endCalls(r)
 		toSession.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), of{}, s)))
 	})
 	return sameOrigin(auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(fewRequests(found)))

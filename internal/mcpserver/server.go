@@ -42,6 +42,7 @@ type Server struct {
 	*mcp.Server
 	client   *motor.Client
 	enter    Enter
+	calls    ongoing
 	watches  *watches
 	requests chan struct{}
 }
@@ -59,7 +60,7 @@ func New(ctx context.Context, client *motor.Client, consent bool, enter Enter) *
 	if enter == nil {
 		enter = func(ctx context.Context) (context.Context, func(), bool) { return ctx, func() {}, true }
 	}
-	s := &Server{client: client, enter: enter, requests: make(chan struct{}, maxRequests)}
+	s := &Server{client: client, enter: enter, calls: ongoing{life: ctx}, requests: make(chan struct{}, maxRequests)}
 	s.watches = newWatches(ctx, client.Watch, s.updated)
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "motorcortex", Title: "Motor Cortex", Version: motorcortex.Version()}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{},
@@ -82,7 +83,7 @@ func New(ctx context.Context, client *motor.Client, consent bool, enter Enter) *
 			Name: t.Function.Name, Description: t.Function.Description, InputSchema: t.Function.Parameters, Annotations: annotations(t.Function.Name),
 		},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				ctx, leave, ok := s.enter(ctx)
+				ctx, leave, ok := s.enters(ctx, req.Session)
 				if !ok {
 					return failed(errMany), nil
 				}
@@ -98,6 +99,19 @@ func New(ctx context.Context, client *motor.Client, consent bool, enter Enter) *
 		Description: "A run: how it stands, what it asks, and its result. Subscribe to be told of changes.",
 	}, s.readRun)
 	return s
+}
+
+// enters begins a call of a session, which ends with the session and with the server.
+func (s *Server) enters(ctx context.Context, session *mcp.ServerSession) (inside context.Context, leave func(), ok bool) {
+	ctx, left, ok := s.enter(ctx)
+	if !ok {
+		return nil, nil, false
+	}
+	ctx, ended := s.calls.begin(ctx, session.ID())
+	return ctx, func() {
+		ended()
+		left()
+	}, true
 }
 
 // annotations are what a host shows of a tool before it is called. A host must not take an action of these for one that only reads: the same tool approves.
@@ -166,7 +180,7 @@ func described(e motor.Event) string {
 }
 
 func (s *Server) readSkills(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	ctx, leave, ok := s.enter(ctx)
+	ctx, leave, ok := s.enters(ctx, req.Session)
 	if !ok {
 		return nil, errMany
 	}
@@ -180,7 +194,7 @@ func (s *Server) readRun(ctx context.Context, req *mcp.ReadResourceRequest) (*mc
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
-	ctx, leave, ok := s.enter(ctx)
+	ctx, leave, ok := s.enters(ctx, req.Session)
 	if !ok {
 		return nil, errMany
 	}

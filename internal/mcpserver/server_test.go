@@ -3,6 +3,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"runtime"
@@ -22,13 +23,30 @@ import (
 // connected is a program that is served, and the server.
 func connected(t *testing.T, consent bool) (*mcp.ClientSession, *Server) {
 	t.Helper()
+	s := serving(t.Context(), t, consent, nil)
+	return connect(t, s), s
+}
+
+// begun is a server whose life is the context's, and a program that it serves.
+func begun(ctx context.Context, t *testing.T, enter Enter) (*Server, *mcp.ClientSession) {
+	t.Helper()
+	s := serving(ctx, t, false, enter)
+	return s, connect(t, s)
+}
+
+func serving(ctx context.Context, t *testing.T, consent bool, enter Enter) *Server {
+	t.Helper()
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "uid"}, Spec: v1alpha1.MotorRunSpec{Task: "count"}}
 	skill := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "mail", Namespace: "ns"}, Status: v1alpha1.SkillStatus{State: v1alpha1.SkillApproved}}
 	client, err := motor.NewFor(motor.Clients{Motor: fake.NewSimpleClientset(run, skill)}, "ns")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(t.Context(), client, consent, nil)
+	return New(ctx, client, consent, enter)
+}
+
+func connect(t *testing.T, s *Server) *mcp.ClientSession {
+	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := s.Connect(t.Context(), here, nil); err != nil {
 		t.Fatal(err)
@@ -38,7 +56,7 @@ func connected(t *testing.T, consent bool) (*mcp.ClientSession, *Server) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() })
-	return session, s
+	return session
 }
 
 // An error of a tool is a result, which a model reads. An error of the protocol is not shown to it.
