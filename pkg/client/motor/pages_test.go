@@ -60,11 +60,12 @@ func TestListsKeepNoContents(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns"}}
 	run.Spec.Files = []v1alpha1.InputFile{{Path: "a.csv", Content: new("x")}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes", Files: []v1alpha1.ResponseFile{{Path: "b.csv", Content: new("x")}}}}
 	inline := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns"}}
 	inline.Spec.Source = &v1alpha1.SkillSource{Files: []v1alpha1.SkillFile{{Path: "SKILL.md", Content: "x"}}}
 	r := newRig(t, run, inline, &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns"}})
 	runs, _, err := r.Runs(t.Context(), "", 10)
-	if err != nil || len(runs) != 1 || len(runs[0].Spec.Files) != 1 || runs[0].Spec.Files[0].Content != nil {
+	if err != nil || len(runs) != 1 || len(runs[0].Spec.Files) != 1 || runs[0].Spec.Files[0].Content != nil || runs[0].Spec.Responses[0].Files != nil {
 		t.Errorf("%+v, %v", runs, err)
 	}
 	skills, total, err := r.Skills(t.Context(), 10)

@@ -37,16 +37,15 @@ func (c *Client) eachRun(ctx context.Context, phase v1alpha1.RunPhase, do func(*
 }
 
 // Runs returns the newest runs of the namespace, the newest first, and how many there are. phase restricts them to one phase, "" to none; limit is the most
-// that are returned. They lack the contents of spec.files.
+// that are returned. They lack the contents of files, and the files
+// of answers.
 func (c *Client) Runs(ctx context.Context, phase v1alpha1.RunPhase, limit int) (runs []v1alpha1.MotorRun, total int, err error) {
 	newest := func(a, b v1alpha1.MotorRun) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name))
 	}
 	err = c.eachRun(ctx, phase, func(run *v1alpha1.MotorRun) {
 		total++
-		for i := range run.Spec.Files {
-			run.Spec.Files[i].Content = nil // A page of them would be in memory as long as one run is kept.
-		}
+		dropContents(run)
 		runs = append(runs, *run)
 		if len(runs) >= 2*limit+pageSize {
 			slices.SortFunc(runs, newest)
@@ -55,6 +54,16 @@ func (c *Client) Runs(ctx context.Context, phase v1alpha1.RunPhase, limit int) (
 	})
 	slices.SortFunc(runs, newest)
 	return runs[:min(limit, len(runs))], total, err
+}
+
+// dropContents takes the contents of files from a run that is kept: those of some hundred runs would take more memory than a server for many has.
+func dropContents(run *v1alpha1.MotorRun) {
+	for i := range run.Spec.Files {
+		run.Spec.Files[i].Content = nil
+	}
+	for i := range run.Spec.Responses {
+		run.Spec.Responses[i].Files = nil
+	}
 }
 
 // Run reads a run.
