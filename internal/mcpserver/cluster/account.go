@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -26,8 +27,8 @@ const (
 	maxToken = 16 << 10
 	// tokenLife is how long it is believed that a token is valid.
 	tokenLife = 10 * time.Second
-	// maxTokens is the most tokens of which is known whose they are.
-	maxTokens = 1024
+	// maxTokens is the most tokens of which is known whose they are, and tokensOf the most of one account: a Pod has one, and a new one each hour.
+	maxTokens, tokensOf = 8192, 64
 	// refusedLife is how long it is believed that a token is not valid, and maxRefused the most tokens of which that is known.
 	refusedLife, maxRefused = 10 * time.Second, 4096
 	// seenLife is how long a token is remembered that was valid, and so is looked at again before those that never were.
@@ -64,6 +65,10 @@ type reviewer struct {
 	// known has accounts, refused errors, and seen the tokens that were valid at some time.
 	known, refused, seen *cache.LRUExpireCache
 	unknown              *mcpserver.Shares
+
+	mu sync.Mutex
+	// of has the tokens of accounts that are known, the oldest first.
+	of *cache.LRUExpireCache
 }
 
 // reviews asks the API server about a token.
@@ -76,6 +81,7 @@ func newReviewer(again, first reviews, audience string) *reviewer {
 	return &reviewer{
 		again: again, first: first, audience: audience, now: time.Now, known: cache.NewLRUExpireCache(maxTokens),
 		refused: cache.NewLRUExpireCache(maxRefused), seen: cache.NewLRUExpireCache(maxTokens), unknown: mcpserver.NewShares(allUnknown, unknownOf),
+		of: cache.NewLRUExpireCache(maxTokens / tokensOf),
 	}
 }
 
@@ -135,9 +141,29 @@ func (v *reviewer) accountOf(ctx context.Context, token, from string) (account, 
 		v.seen.Remove(key)
 		return account{}, err
 	}
+	v.remember(key, a)
+	return a, nil
+}
+
+// remember notes that a token is valid. An account that sends many tokens makes room for them by its own alone.
+func (v *reviewer) remember(key [sha256.Size]byte, a account) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.known.Add(key, a, tokenLife)
 	v.seen.Add(key, true, seenLife)
-	return a, nil
+	var keys [][sha256.Size]byte
+	if had, ok := v.of.Get(a); ok {
+		keys = had.([][sha256.Size]byte)
+	}
+	if !slices.Contains(keys, key) {
+		keys = append(keys, key)
+	}
+	if len(keys) > tokensOf {
+		v.known.Remove(keys[0])
+		v.seen.Remove(keys[0])
+		keys = slices.Clone(keys[1:])
+	}
+	v.of.Add(a, keys, seenLife)
 }
 
 // judge returns the account that the API server found. Only ServiceAccounts are served: a token of theirs names its audience, and what they may do is

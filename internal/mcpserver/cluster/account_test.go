@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -174,4 +175,21 @@ type firsts struct {
 
 func (f firsts) Create(ctx context.Context, r *authenticationv1.TokenReview, o metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	return f.of().Create(ctx, r, o)
+}
+
+// An account that sends many tokens makes no other one unknown.
+func TestTokensOfAnAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	v, _ := reviewing(found(), nil)
+	v.remember(sha256.Sum256([]byte("of another")), account{user: "other"})
+	for i := range tokensOf + 1 {
+		v.remember(sha256.Sum256(fmt.Append(nil, i)), account{user: "many"})
+	}
+	for token, want := range map[string]bool{"of another": true, "0": false, fmt.Sprint(tokensOf): true} {
+		_, seen := v.seen.Get(sha256.Sum256([]byte(token)))
+		_, known := v.known.Get(sha256.Sum256([]byte(token)))
+		if seen != want || known != want {
+			t.Errorf("token %s: seen %t, known %t", token, seen, known)
+		}
+	}
 }

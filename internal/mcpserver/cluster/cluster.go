@@ -15,6 +15,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -52,6 +53,9 @@ type Cluster struct {
 	options Options
 	tokens  *reviewer
 	limits  *limits
+	// lending is the limit of questions whether the server may act as accounts, and refused are those of which the answer was no.
+	lending flowcontrol.RateLimiter
+	refused *cache.LRUExpireCache
 	now     func() time.Time
 	all     context.Context //nolint:containedctx // It is the life of the servers, which do not end with the request that began them.
 
@@ -84,11 +88,11 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 	}
 	return &Cluster{
 		config: config, options: options, tokens: newReviewer(again, first, options.Audience), limits: newLimits(config), now: time.Now, all: ctx,
-		servers: map[key]*entry{},
+		servers: map[key]*entry{}, lending: flowcontrol.NewTokenBucketRateLimiter(firstQPS, firstBurst), refused: cache.NewLRUExpireCache(maxRefused),
 	}, nil
 }
 
-// firstQPS and firstBurst are the reviews of tokens that were never valid.
+// firstQPS and firstBurst are the reviews of tokens that were never valid, and apart from those the questions about accounts that have no server.
 const firstQPS, firstBurst = 50, 100
 
 // reviewsOf returns what asks about tokens, within a limit of its own.
@@ -202,7 +206,7 @@ func (c *Cluster) client(ctx context.Context, k key) (client *motor.Client, stat
 	// All clients of the account have one limit.
 	config.RateLimiter = c.limits.of(k.account).requests
 	config.Wrap(answers.Bound)
-	if err := c.permitted(ctx, config, k); err != nil {
+	if err := c.lends(ctx, config, k); err != nil {
 		if apierrors.IsForbidden(err) {
 			return nil, http.StatusForbidden, fmt.Errorf(
 				"the server may not act as the ServiceAccounts of the namespace %[1]s: bind the ClusterRole %[2]s to its own ServiceAccount there", k.account.namespace(), Impersonator)
@@ -213,6 +217,21 @@ func (c *Cluster) client(ctx context.Context, k key) (client *motor.Client, stat
 		return nil, http.StatusInternalServerError, err
 	}
 	return client, http.StatusOK, nil
+}
+
+// lends returns an error unless the server may act as the account. That it may not is remembered for a while: an account that is lent to nobody could ask
+// again and again.
+func (c *Cluster) lends(ctx context.Context, as *rest.Config, k key) error {
+	if err, ok := c.refused.Get(k.account); ok {
+		return err.(error)
+	}
+	own := rest.CopyConfig(as)
+	own.RateLimiter = c.lending
+	err := c.permitted(ctx, own, k)
+	if apierrors.IsForbidden(err) {
+		c.refused.Add(k.account, err, refusedLife)
+	}
+	return err
 }
 
 // permitted returns an error unless the server may act as the account.

@@ -142,3 +142,28 @@ func TestLargeRunsAreListedInParts(t *testing.T) {
 		t.Errorf("lists of %v runs were asked for, want %v", *asked, want)
 	}
 }
+
+// An account that is lent to no server is asked about once in a while, and takes nothing of what the accounts share.
+func TestARefusalToLendIsRemembered(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+	}))
+	defer api.Close()
+	c, err := New(t.Context(), &rest.Config{Host: api.URL, QPS: 1, Burst: 1}, Options{Audience: "mcp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, status, err := c.client(t.Context(), keyOf(0, 0)); status != http.StatusForbidden || err == nil {
+			t.Errorf("status %d, %v", status, err)
+		}
+	}
+	if asked != 1 || !c.limits.requests.TryAccept() {
+		t.Errorf("it was asked %d times, or a request of the accounts was taken for it", asked)
+	}
+}

@@ -77,7 +77,7 @@ func (l *limits) enter(a account) mcpserver.Enter {
 		if !l.calls.Take(a.user, 1) {
 			return nil, nil, false
 		}
-		turn := l.turns.Begin()
+		turn := l.turns.BeginBrief() // A call that waits for a run goes on for minutes.
 		turn.For(s.turn)
 		ctx, cancel := context.WithTimeout(turn.With(ctx), requestTime)
 		return ctx, func() {
