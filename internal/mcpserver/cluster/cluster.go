@@ -219,7 +219,7 @@ func (c *Cluster) client(ctx context.Context, k key) (client *motor.Client, stat
 	return client, http.StatusOK, nil
 }
 
-// lends returns an error unless the server may act as the account. That it may not is remembered for a while: an account that is lent to nobody could ask
+// lends returns an error unless the server may act as the account. That it may not is remembered for a while: an account that is not lent could ask
 // again and again.
 func (c *Cluster) lends(ctx context.Context, as *rest.Config, k key) error {
 	if err, ok := c.refused.Get(k.account); ok {

@@ -125,7 +125,7 @@ func (t *Turn) endAfter(count int) {
 	}
 }
 
-// end gives back what is taken. The caller holds mu.
+// end returns what is taken. The caller holds mu.
 func (t *Turn) end() {
 	if t.taken {
 		t.own.Release(1)
