@@ -20,7 +20,8 @@ type MissingFile struct {
 	Problem string
 }
 
-// NoteMissing records in the steps of the answers that the workspace of this attempt lacks files. What was recorded of a file before stays.
+// NoteMissing records in the steps of the answers that the workspace of this attempt lacks files. What was recorded in this attempt, or of a
+// file that was never there, stays.
 func (l *Log) NoteMissing(ctx context.Context, missing []MissingFile) error {
 	if len(missing) == 0 {
 		return nil
@@ -49,7 +50,8 @@ func (l *Log) noteMissing(s *v1alpha1.MotorStep, missing []MissingFile) {
 		for j := range a.Files {
 			f := &a.Files[j]
 			k := slices.IndexFunc(missing, func(m MissingFile) bool { return m.AskID == a.ID && m.Path == f.Path })
-			if k >= 0 && f.Problem == "" {
+			// One that an attempt before lacked may be there by now, and is missing again.
+			if k >= 0 && (f.Problem == "" || f.MissingInAttempt != 0 && f.MissingInAttempt != l.attempt) {
 				f.Problem, f.MissingInAttempt = missing[k].Problem, l.attempt
 			}
 		}

@@ -41,4 +41,8 @@ func TestAMissingFileIsToldOnce(t *testing.T) {
 	if got := l.notes(1); got != nil {
 		t.Errorf("the next attempt is told %q", got)
 	}
+	l.noteMissing(&l.before[0], []MissingFile{{AskID: "q", Path: "answers/a", Problem: "still"}, {AskID: "q", Path: "answers/b", Problem: "another"}})
+	if got := l.notes(1); len(got) != 1 || !strings.Contains(got[0], `"answers/a": "still"`) || strings.Contains(got[0], "answers/b") {
+		t.Errorf("the next attempt, which lacks it too, is told %q", got)
+	}
 }

@@ -20,8 +20,8 @@ import (
 // IndexSkill is the index of the cache by which the runs are found that use revisions of a skill.
 const IndexSkill = "skillInUse"
 
-// pageSize is how many runs one request of a live list returns. A run has 1.5 MiB at most.
-const pageSize = 50
+// pageSize is how many runs one request of a live list returns. A run has 1.5 MiB at most, and several skills are looked at at once.
+const pageSize = 8
 
 // SkillOf returns the values of IndexSkill: a finished run uses nothing.
 func SkillOf(run *v1alpha1.MotorRun) []string {

@@ -423,10 +423,13 @@ func (r *Reconciler) show(s *look, p plan, f *failure) {
 	s.SetCondition(&st.Conditions, s.pool.Generation, v1alpha1.PoolReady, status, why.reason, why.message)
 }
 
+// behindPause is the pause after a pass that did not see the last write of the status. A pass has done all its work by then.
+const behindPause = 500 * time.Millisecond
+
 func (r *Reconciler) writeStatus(ctx context.Context, s *look) error {
 	if r.memory.isBehind(s.key(), s.before.ResourceVersion, r.own()) {
 		// The pass cannot know what the status shows, and no change of it triggers another one.
-		s.wakeIn(pass.ConflictPause)
+		s.wakeIn(behindPause)
 		return nil
 	}
 	if equality.Semantic.DeepEqual(s.before.Status, s.pool.Status) {

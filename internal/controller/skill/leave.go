@@ -4,6 +4,7 @@ package skill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,22 +31,20 @@ func (r *Reconciler) inUse(ctx context.Context, skill client.ObjectKey) (map[str
 
 // discard deletes revisions that the status does not name, with their bytes. Those that were to be deleted and are wanted again stay.
 func (r *Reconciler) discard(ctx context.Context, s *scope) error {
-	for i := range s.surplus {
-		if err := r.letGo(ctx, &s.Pass, &s.surplus[i]); err != nil {
-			return err
-		}
-	}
+	// First those that stay: runs wait for them. One that cannot be deleted holds up neither these nor the others.
+	var failed []error
 	for _, list := range [][]v1alpha1.SkillRevision{s.revisions, s.partial} {
 		for i := range list {
 			if slices.ContainsFunc(s.surplus, func(rev v1alpha1.SkillRevision) bool { return rev.UID == list[i].UID }) {
 				continue
 			}
-			if err := r.holder().Keep(ctx, &list[i]); err != nil {
-				return err
-			}
+			failed = append(failed, r.holder().Keep(ctx, &list[i]))
 		}
 	}
-	return nil
+	for i := range s.surplus {
+		failed = append(failed, r.letGo(ctx, &s.Pass, &s.surplus[i]))
+	}
+	return errors.Join(failed...)
 }
 
 // letGoFormer deletes the revisions of Skills of that name that are gone, when no run uses them any more. The garbage collector leaves those that runs
@@ -59,15 +58,16 @@ func (r *Reconciler) letGoFormer(ctx context.Context, s *pass.Pass, key client.O
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for i := range former {
 		if inUse[former[i].Name] {
-			continue // The end of the run leads to another pass.
+			// The end of the run leads to another pass. The run must find it without a mark.
+			failed = append(failed, r.holder().Keep(ctx, former[i].DeepCopy()))
+			continue
 		}
-		if err := r.letGo(ctx, s, &former[i]); err != nil {
-			return err
-		}
+		failed = append(failed, r.letGo(ctx, s, &former[i]))
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // former lists the revisions that were of a Skill of that name and are of none, as far as runs have used them. They belong to the cache.

@@ -79,7 +79,7 @@ func earlierAnswers(entries *journal.Log) []string {
 	for _, s := range all[:len(all)-len(entries.Steps())] {
 		for _, a := range s.Status.Asks {
 			for _, f := range a.Files {
-				given := f.Problem == "" || f.MissingInAttempt == entries.Attempt()
+				given := f.Problem == "" || f.MissingInAttempt != 0
 				if given && !slices.Contains(paths, f.Path) {
 					paths = append(paths, f.Path)
 				}

@@ -146,7 +146,8 @@ func (f AnswerFiles) putAll(ctx context.Context) (missing []journal.MissingFile,
 		// The bound for files from the bucket is that of one answer: all files that were given once must be given again.
 		p := f.putter()
 		for _, file := range a.Files {
-			if file.Problem != "" {
+			// A workspace of an attempt before may have lacked it for a reason that is over.
+			if file.Problem != "" && (file.MissingInAttempt == 0 || file.MissingInAttempt == f.Env.Entries.Attempt()) {
 				continue
 			}
 			err := p.putAnswer(ctx, given[a.ID], file.Path, file.SHA256)

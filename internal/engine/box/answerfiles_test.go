@@ -212,13 +212,19 @@ func (f AnswerFiles) later(t *testing.T, files ...v1alpha1.AskFile) {
 			t.Fatal(err)
 		}
 	}
+	f.laterAttempt(t, 2)
+}
+
+func (f AnswerFiles) laterAttempt(t *testing.T, attempt int32) {
+	t.Helper()
 	var err error
-	if f.Env.Entries, err = journal.Load(t.Context(), f.Env.Client, f.Env.Client, f.Env.Run, 2, f.Env.Claim, time.Now); err != nil {
+	if f.Env.Entries, err = journal.Load(t.Context(), f.Env.Client, f.Env.Client, f.Env.Run, attempt, f.Env.Claim, time.Now); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A file of a former answer that a new workspace cannot have does not end the run: it is recorded as missing, and not given again.
+// A file of a former answer that a new workspace cannot have does not end the run: it is recorded as missing, and given again in the
+// next attempt alone.
 func TestANewWorkspaceMayLackAFileOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := answerFiles(t, nil,
@@ -255,6 +261,25 @@ func TestANewWorkspaceMayLackAFileOfAnAnswer(t *testing.T) {
 	given.Store(0)
 	if missing, err := f.putAll(t.Context()); err != nil || len(missing) != 0 || given.Load() != 1 {
 		t.Errorf("the next workspace lacks %+v (%v), and was given %d files", missing, err, given.Load())
+	}
+	// In the next attempt the reason may be over.
+	f.laterAttempt(t, 3)
+	given.Store(0)
+	if missing, err = f.putAll(t.Context()); err != nil || len(missing) != 2 || given.Load() != 2 {
+		t.Errorf("the workspace of the next attempt lacks %+v (%v), and was given %d files", missing, err, given.Load())
+	}
+	if err := f.Env.Entries.NoteMissing(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	f.laterAttempt(t, 3)
+	f.Client, given = toolsRefusing(t, "none")
+	if missing, err := f.putAll(t.Context()); err != nil || len(missing) != 0 || given.Load() != 1 {
+		t.Errorf("another workspace of that attempt lacks %+v (%v), and was given %d files", missing, err, given.Load())
+	}
+	f.laterAttempt(t, 4)
+	given.Store(0)
+	if missing, err := f.putAll(t.Context()); err != nil || len(missing) != 1 || missing[0].Path != "answers/gone" || given.Load() != 2 {
+		t.Errorf("a sound tool server lacks %+v (%v), and was given %d files", missing, err, given.Load())
 	}
 }
 

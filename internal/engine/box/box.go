@@ -170,6 +170,10 @@ type Journal struct {
 // Append records a step. The first one in a new workspace comes after the files that this lacks, so that the model of the step is told of them, and no
 // other loop looks for them again.
 func (j Journal) Append(ctx context.Context, t *turn.Turn) error {
+	// Another worker may have the run by now, and have found the files.
+	if len(j.Box.missing) > 0 && !j.Box.Env.Lease.MayDecide() {
+		return runenv.ErrNoLease
+	}
 	if err := j.Box.Env.Entries.NoteMissing(ctx, j.Box.missing); err != nil {
 		return err
 	}
