@@ -93,19 +93,27 @@ func sameOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// accountOf is the account of a request, whose token was looked at.
-func accountOf(r *http.Request) string {
-	if info := auth.TokenInfoFromContext(r.Context()); info != nil {
-		return info.UserID
+// ExtraShare is the key of a text in the information of a token, which several accounts can have in common: they share what one has of the bounds. Without
+// it, each account is by itself.
+const ExtraShare = "share"
+
+// sharerOf is who a request counts for. Its token was looked at.
+func sharerOf(r *http.Request) string {
+	info := auth.TokenInfoFromContext(r.Context())
+	if info == nil {
+		return ""
 	}
-	return ""
+	if share, ok := info.Extra[ExtraShare].(string); ok {
+		return share
+	}
+	return info.UserID
 }
 
 // fewRequests bounds the requests at once.
 func fewRequests(next http.Handler) http.Handler {
 	room := NewShares(allRequests, requestsOf)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		account := accountOf(r)
+		account := sharerOf(r)
 		if !room.Take(account, 1) {
 			Busy(w, "requests")
 			return
@@ -124,7 +132,7 @@ func fewBytes(next http.Handler) http.Handler {
 			size = MaxMessage // A longer one is refused when so many bytes are read.
 		}
 		if size > small {
-			account := accountOf(r)
+			account := sharerOf(r)
 			if !room.Take(account, size) {
 				Busy(w, "large messages")
 				return

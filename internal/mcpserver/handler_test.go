@@ -141,7 +141,7 @@ func TestLargeMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	hold, held := make(chan struct{}), make(chan struct{}, 1)
 	h := known(fewBytes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if accountOf(r) == "a" {
+		if sharerOf(r) == "a" {
 			held <- struct{}{}
 			<-hold
 		}

@@ -31,7 +31,7 @@ func connected(t *testing.T, consent bool) (*mcp.ClientSession, *Server) {
 func begun(ctx context.Context, t *testing.T, enter Enter) (*Server, *mcp.ClientSession) {
 	t.Helper()
 	s := serving(ctx, t, false, enter)
-	return s, connect(t, s)
+	return s, connect(t, s) //nolint:contextcheck // The program outlives the server.
 }
 
 func serving(ctx context.Context, t *testing.T, consent bool, enter Enter) *Server {

@@ -91,7 +91,7 @@ func (v *reviewer) verify(ctx context.Context, token string, r *http.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	return &auth.TokenInfo{UserID: a.user + "/" + a.uid, Extra: map[string]any{extraAccount: a}}, nil
+	return &auth.TokenInfo{UserID: a.user + "/" + a.uid, Extra: map[string]any{extraAccount: a, mcpserver.ExtraShare: a.namespace()}}, nil
 }
 
 // extraAccount is the key of the account in the information of a token.

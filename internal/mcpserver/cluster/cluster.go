@@ -31,8 +31,9 @@ const (
 	Path = "/namespaces/{namespace}/mcp"
 	// Impersonator is the ClusterRole that lets the server act as the ServiceAccounts of the namespaces in which it is bound.
 	Impersonator = "motorcortex-mcp-impersonator"
-	// maxServers is the most servers at once: one for each account and namespace. maxOfAccount is the most of an account.
-	maxServers, maxOfAccount = 256, 8
+	// maxServers is the most servers at once: one for each account and namespace. maxOfAccount is the most of an account, maxOfHome the most of the accounts
+	// of one namespace.
+	maxServers, maxOfAccount, maxOfHome = 256, 8, 64
 	// unused is how long a server stays that has no session.
 	unused = time.Minute
 	// requestTime is how long a request may last. A stream ends then, and the program sends its token again.
@@ -174,16 +175,20 @@ func (c *Cluster) add(k key, client *motor.Client) *mcpserver.Server {
 	if e := c.servers[k]; e != nil {
 		return e.Server // Another request was quicker.
 	}
-	of := 0
+	of, home := 0, 0
 	for other, e := range c.servers {
-		switch {
-		case e.Idle() && c.now().Sub(e.used) >= unused:
+		if e.Idle() && c.now().Sub(e.used) >= unused {
 			c.remove(other, e)
-		case other.account == k.account:
+			continue
+		}
+		if other.account == k.account {
 			of++
 		}
+		if other.account.namespace() == k.account.namespace() {
+			home++
+		}
 	}
-	if len(c.servers) >= maxServers || of >= maxOfAccount || c.all.Err() != nil {
+	if len(c.servers) >= maxServers || of >= maxOfAccount || home >= maxOfHome || c.all.Err() != nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(c.all)
@@ -203,7 +208,7 @@ func (c *Cluster) client(ctx context.Context, k key) (client *motor.Client, stat
 	config := rest.CopyConfig(c.config)
 	// The API server adds the groups of a ServiceAccount.
 	config.Impersonate = rest.ImpersonationConfig{UserName: k.user}
-	// All clients of the account have one limit.
+	// All clients of the accounts of a namespace have one limit.
 	config.RateLimiter = c.limits.of(k.account).requests
 	config.Wrap(answers.Bound)
 	if err := c.lends(ctx, config, k); err != nil {

@@ -41,7 +41,7 @@ func aClient(t *testing.T) *motor.Client {
 }
 
 func keyOf(user, namespace int) key {
-	return key{account{user: fmt.Sprintf("%sns:%d", serviceAccounts, user), uid: "u"}, fmt.Sprintf("ns-%d", namespace)}
+	return key{account{user: fmt.Sprintf("%sns-%d:%d", serviceAccounts, user%8, user), uid: "u"}, fmt.Sprintf("ns-%d", namespace)}
 }
 
 // One account cannot take the servers of others, and servers that are not in use make room.
@@ -81,6 +81,24 @@ func TestServersAreBounded(t *testing.T) {
 	}
 	if c.Close(); len(c.servers) != 0 {
 		t.Errorf("%d servers are left", len(c.servers))
+	}
+}
+
+// Who may make accounts in one namespace cannot take the servers of others with them.
+func TestServersOfANamespacesAccountsAreBounded(t *testing.T) {
+	t.Parallel()
+	c, _, _ := aCluster(t)
+	client := aClient(t)
+	of := func(namespace string, number int) key {
+		return key{account{user: fmt.Sprintf("%s%s:%d", serviceAccounts, namespace, number), uid: "u"}, "runs"}
+	}
+	for i := range maxOfHome {
+		if c.add(of("many", i), client) == nil {
+			t.Fatalf("account %d is refused", i)
+		}
+	}
+	if c.add(of("many", maxOfHome), client) != nil || c.add(of("other", 0), client) == nil {
+		t.Error("a namespace has too many servers, or another one has none")
 	}
 }
 

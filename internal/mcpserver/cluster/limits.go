@@ -16,30 +16,31 @@ import (
 )
 
 const (
-	// allCalls is the most calls of all accounts at once, callsOf the most of one. A call can go on when its request has ended.
-	allCalls, callsOf = 512, 32
+	// allCalls is the most calls of all namespaces at once, callsOf the most of one. A call can go on when its request has ended. Accounts share what their
+	// namespace has: who may make one account there may make many.
+	allCalls, callsOf = 512, 64
 	// turns is how many calls have large answers of the API server in memory at once.
 	turns = 6
-	// qpsOf and burstOf are the requests of one account to the API server.
+	// qpsOf and burstOf are the requests of one namespace's accounts to the API server.
 	qpsOf, burstOf = 20, 40
-	// accountLife is how long an account that does nothing is remembered.
-	accountLife = time.Hour
+	// shareLife is how long a namespace whose accounts do nothing is remembered.
+	shareLife = time.Hour
 )
 
-// limits are what accounts share.
+// limits are what namespaces share.
 type limits struct {
 	calls *mcpserver.Shares
 	turns *answers.Turns
-	// requests are those of all accounts to the API server.
+	// requests are those of all to the API server.
 	requests flowcontrol.RateLimiter
-	accounts *cache.LRUExpireCache
+	shares   *cache.LRUExpireCache
 }
 
 // newLimits returns the limits of a server that asks the API server as the configuration says.
 func newLimits(config *rest.Config) *limits {
 	return &limits{
 		calls: mcpserver.NewShares(allCalls, callsOf), turns: answers.NewTurns(turns), requests: limiterOf(config),
-		accounts: cache.NewLRUExpireCache(maxServers),
+		shares: cache.NewLRUExpireCache(maxServers),
 	}
 }
 
@@ -54,19 +55,19 @@ func limiterOf(config *rest.Config) flowcontrol.RateLimiter {
 	return flowcontrol.NewTokenBucketRateLimiter(config.QPS, max(config.Burst, 1))
 }
 
-// share is what one account has of the limits, in all its namespaces.
+// share is what the accounts of one namespace have of the limits, wherever their runs are.
 type share struct {
 	requests flowcontrol.RateLimiter
 	turn     *semaphore.Weighted
 }
 
 func (l *limits) of(a account) *share {
-	if s, ok := l.accounts.Get(a); ok {
-		l.accounts.Add(a, s, accountLife)
+	if s, ok := l.shares.Get(a.namespace()); ok {
+		l.shares.Add(a.namespace(), s, shareLife)
 		return s.(*share)
 	}
 	s := &share{twice{flowcontrol.NewTokenBucketRateLimiter(qpsOf, burstOf), l.requests}, answers.NewOwn()}
-	l.accounts.Add(a, s, accountLife)
+	l.shares.Add(a.namespace(), s, shareLife)
 	return s
 }
 
@@ -74,7 +75,7 @@ func (l *limits) of(a account) *share {
 func (l *limits) enter(a account) mcpserver.Enter {
 	s := l.of(a)
 	return func(ctx context.Context) (context.Context, func(), bool) {
-		if !l.calls.Take(a.user, 1) {
+		if !l.calls.Take(a.namespace(), 1) {
 			return nil, nil, false
 		}
 		turn := l.turns.BeginBrief() // A call that waits for a run goes on for minutes.
@@ -83,12 +84,12 @@ func (l *limits) enter(a account) mcpserver.Enter {
 		return ctx, func() {
 			cancel()
 			turn.End()
-			l.calls.Give(a.user, 1)
+			l.calls.Give(a.namespace(), 1)
 		}, true
 	}
 }
 
-// twice waits for the limit of an account, and then for that of all. Without the first, the requests of one account would stand before those of the others.
+// twice waits for the limit of a namespace, and then for that of all. Without the first, the requests of one would stand before those of the others.
 type twice struct{ own, all flowcontrol.RateLimiter }
 
 func (t twice) TryAccept() bool { return t.own.TryAccept() && t.all.TryAccept() }

@@ -14,11 +14,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/serving/answers"
 )
 
-// One account has its calls at once and no more, in all its namespaces, and each call has an end.
+// The accounts of one namespace have its calls at once and no more, and each call has an end.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimits(&rest.Config{})
-	a, b := account{user: "a", uid: "1"}, account{user: "b", uid: "2"}
+	a, b := account{user: serviceAccounts + "one:a", uid: "1"}, account{user: serviceAccounts + "two:b", uid: "2"}
+	beside := account{user: serviceAccounts + "one:c", uid: "3"}
 	var leave []func()
 	for i := range callsOf {
 		ctx, end, ok := l.enter(a)(t.Context())
@@ -30,11 +31,13 @@ func TestCallsAreBounded(t *testing.T) {
 		}
 		leave = append(leave, end)
 	}
-	if _, _, ok := l.enter(a)(t.Context()); ok {
-		t.Error("an account has too many calls")
+	for _, of := range []account{a, beside} {
+		if _, _, ok := l.enter(of)(t.Context()); ok {
+			t.Error("the accounts of a namespace have too many calls")
+		}
 	}
 	if _, end, ok := l.enter(b)(t.Context()); !ok {
-		t.Error("another account has none")
+		t.Error("another namespace has none")
 	} else {
 		end()
 	}
@@ -46,29 +49,30 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 }
 
-// All clients of an account have one limit, which lets those of others through.
+// All clients of a namespace's accounts have one limit, which lets those of others through.
 func TestOneLimitForAnAccount(t *testing.T) {
 	t.Parallel()
 	l := newLimits(&rest.Config{QPS: 1000, Burst: 1000})
-	a, b := account{user: "a", uid: "1"}, account{user: "b", uid: "2"}
+	a, b := account{user: serviceAccounts + "one:a", uid: "1"}, account{user: serviceAccounts + "two:b", uid: "2"}
+	beside := account{user: serviceAccounts + "one:c", uid: "3"}
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	for range burstOf {
 		if !l.of(a).requests.TryAccept() {
-			t.Fatal("an account has fewer requests than it may have")
+			t.Fatal("a namespace has fewer requests than it may have")
 		}
 	}
-	if l.of(a).requests.TryAccept() {
-		t.Error("two clients of an account have two limits")
+	if l.of(a).requests.TryAccept() || l.of(beside).requests.TryAccept() {
+		t.Error("two clients of a namespace's accounts have two limits")
 	}
 	if err := l.of(a).requests.Wait(over); err == nil {
 		t.Error("a request that may not wait any more goes through")
 	}
 	if !l.of(b).requests.TryAccept() {
-		t.Error("an account waits for another one")
+		t.Error("a namespace waits for another one")
 	}
 	l.requests = flowcontrol.NewTokenBucketRateLimiter(1e-6, 1)
-	l.accounts.RemoveAll(func(any) bool { return true })
+	l.shares.RemoveAll(func(any) bool { return true })
 	if err := l.of(a).requests.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
