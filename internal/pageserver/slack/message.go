@@ -22,6 +22,9 @@ const (
 	elsewhere = "Answer it on the page or with kubectl motor."
 )
 
+// secretive refuses an ask, or what is chosen, that Slack must not get.
+var secretive = refusal{text: "The ask has what looks like a secret, and is not shown in Slack. " + elsewhere}
+
 // tooLong refuses an ask of which a person would see a part.
 var tooLong = refusal{text: "The ask is too long for Slack. " + elsewhere}
 
@@ -116,6 +119,10 @@ func showing(a *ask, b *notice.Button, c chosen, value string) (reply, error) {
 		return reply{}, refusal{text: a.Action.Problem}
 	}
 	parts := partsOf(a, b)
+	// The effect and the label have the words of an option, which are the model's.
+	if signal.HasSecret(c.effect) || signal.HasSecret(c.label) {
+		return reply{}, secretive
+	}
 	blocks, err := blocksOf(parts, denies)
 	if err != nil {
 		return reply{}, err
@@ -143,7 +150,7 @@ func blocksOf(parts []string, inPart bool) ([]block, error) {
 	for _, p := range parts {
 		if signal.HasSecret(p) {
 			if !inPart {
-				return nil, refusal{text: "The ask has what looks like a secret, and is not shown in Slack. " + elsewhere}
+				return nil, secretive
 			}
 			p = "(hidden: it looks like a secret)"
 		}

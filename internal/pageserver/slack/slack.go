@@ -29,6 +29,8 @@ const (
 	Path = "/slack/interactivity"
 	// maxBody is the most bytes of a request of Slack: it has the message whose button was pressed.
 	maxBody = 256 << 10
+	// maxReads is how many requests are read at once, readTime how long one may take.
+	maxReads, readTime = 16, 5 * time.Second
 	// maxActs is how many requests are carried out at once. Slack waits three seconds for an answer, and so gets it before.
 	maxActs = 16
 	// patience bounds how long one is carried out, and replyTime how long its reply takes.
@@ -57,7 +59,9 @@ type Handler struct {
 	now  func() time.Time
 	seen seen
 
+	// slots are the requests that are carried out, reads those that are read.
 	slots  chan struct{}
+	reads  chan struct{}
 	ctx    context.Context //nolint:containedctx // It is the life of the handler, which requests do not end.
 	cancel context.CancelFunc
 	acts   sync.WaitGroup
@@ -71,7 +75,7 @@ func New(options Options, page func(Person) http.Handler, log *slog.Logger) *Han
 	if options.RepliesTo == "" {
 		options.RepliesTo = replies
 	}
-	h := &Handler{options: options, page: page, log: log, now: time.Now, slots: make(chan struct{}, maxActs)}
+	h := &Handler{options: options, page: page, log: log, now: time.Now, slots: make(chan struct{}, maxActs), reads: make(chan struct{}, maxReads)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -120,9 +124,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Slack posts here.", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		http.Error(w, "The request is too long, or broken.", http.StatusRequestEntityTooLarge)
+	body, status := h.body(w, r)
+	if status != http.StatusOK {
+		http.Error(w, http.StatusText(status), status)
 		return
 	}
 	key, err := h.key()
@@ -163,6 +167,33 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.post(h.ctx, i.ResponseURL, said)
 	})
 	w.WriteHeader(http.StatusOK)
+}
+
+// body reads a request, of which it is not known yet whether it is of Slack. Anybody can send one: few are read at once, each for a short time, and none
+// that says no length, cannot be signed or is too old. It returns the status with which a request is refused.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) (content []byte, status int) {
+	switch {
+	case r.ContentLength > maxBody:
+		return nil, http.StatusRequestEntityTooLarge
+	case r.ContentLength < 0:
+		return nil, http.StatusLengthRequired
+	case !plausible(r.Header, h.now()):
+		return nil, http.StatusUnauthorized
+	}
+	select {
+	case h.reads <- struct{}{}:
+		defer func() { <-h.reads }()
+	default:
+		return nil, http.StatusServiceUnavailable
+	}
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(readTime)) // A connection without deadlines is none of a network.
+	content = make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, content); err != nil {
+		return nil, http.StatusBadRequest
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	return content, http.StatusOK
 }
 
 // key is the signing secret.

@@ -4,6 +4,7 @@ package slack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -232,6 +234,9 @@ func TestPressesThatSendNothing(t *testing.T) {
 		"a call with a secret": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) {
 			f.show("sha256:1", "aws_access_key_id = AKIA"+"Z5XQW7RTUVLM2345")
 		}, "looks like a secret"},
+		"an option with a secret": {"T1", "U1", "motor.choose.0", valueOf(t, notice.Button{Namespace: "team", Run: "fix", UID: "u", ID: "a1", Option: 1}), func(f *fake) {
+			f.shown = `{"run":{"uid":"u","asks":[{"id":"a1","kind":"Question","seen":"s","question":"Which?","may":true,"options":["AKIA` + `Z5XQW7RTUVLM2345"],"choices":[]}]}}`
+		}, "looks like a secret"},
 		"a call that is too long": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) {
 			f.show("sha256:1", strings.Repeat("x y ", maxBlock*maxBlocks))
 		}, "too long for Slack"},
@@ -307,6 +312,11 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", name, got, tt.want)
 		}
 	}
+	long := f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))
+	long.ContentLength = -1
+	if got := f.serve(long); got != http.StatusLengthRequired {
+		t.Errorf("one without a length: status %d", got)
+	}
 	first := f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))
 	body, err := io.ReadAll(first.Body)
 	if err != nil {
@@ -324,6 +334,51 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	if got := f.serve(f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))); got != http.StatusInternalServerError {
 		t.Errorf("without a secret: status %d", got)
 	}
+}
+
+// A request that is not signed is not read at all if it cannot be of Slack, and else few of it at once.
+func TestFewUnsignedRequestsAreRead(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	unread := func(signature string) *http.Request {
+		r := f.request("T1", "U1", "motor.choose.0", valueOf(t, approve))
+		r.Header.Set("X-Slack-Signature", signature)
+		r.Body = io.NopCloser(iotest.ErrReader(errors.New("it is read")))
+		return r
+	}
+	if got := f.serve(unread("none")); got != http.StatusUnauthorized {
+		t.Errorf("one that cannot be signed: status %d", got)
+	}
+	if got := f.serve(unread("v0=00")); got != http.StatusBadRequest {
+		t.Errorf("one that breaks off: status %d", got)
+	}
+	reading := make(chan struct{})
+	var stalled []*io.PipeWriter
+	var served sync.WaitGroup
+	for range maxReads {
+		from, to := io.Pipe()
+		stalled = append(stalled, to)
+		r := unread("v0=00")
+		r.Body = io.NopCloser(io.TeeReader(from, writes(func() { reading <- struct{}{} })))
+		served.Go(func() { f.serve(r) })
+		go func() { _, _ = to.Write([]byte("x")) }()
+		<-reading
+	}
+	if got := f.serve(unread("v0=00")); got != http.StatusServiceUnavailable {
+		t.Errorf("one more: status %d", got)
+	}
+	for _, to := range stalled {
+		_ = to.CloseWithError(io.ErrUnexpectedEOF)
+	}
+	served.Wait()
+}
+
+// writes is called with each write.
+type writes func()
+
+func (w writes) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
 }
 
 // A request that Slack has signed has the address of the reply. It must be one of Slack's all the same.
