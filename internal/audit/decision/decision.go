@@ -4,6 +4,9 @@
 package decision
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"time"
 
@@ -200,13 +203,26 @@ func ofSkill(s *v1alpha1.Skill) []*ocsf.Event {
 		if user == "" {
 			user = a.ApprovedBy
 		}
-		list = append(list, event(OpRevoke, time.Time{}, user, a.ContentHash, a.PolicyHash, map[string]any{"reason": a.Note}))
+		e := event(OpRevoke, time.Time{}, user, a.ContentHash, a.PolicyHash, map[string]any{"reason": a.Note})
+		e.Metadata.UID += "/" + distinct(user, a.ApprovedBy, a.Note)
+		list = append(list, e)
 	}
 	for i := range s.Spec.Rejections {
 		r := &s.Spec.Rejections[i]
-		list = append(list, event(OpReject, time.Time{}, r.RejectedBy, r.ContentHash, "", map[string]any{"reason": r.Note}))
+		e := event(OpReject, time.Time{}, r.RejectedBy, r.ContentHash, "", map[string]any{"reason": r.Note})
+		e.Metadata.UID += "/" + distinct(r.RejectedBy, r.Note)
+		list = append(list, e)
 	}
 	return list
+}
+
+// distinct tells decisions apart that have no time: the same content can be revoked and rejected again, by another account or for another reason.
+func distinct(parts ...string) string {
+	sum := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(sum, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
 // known returns what has a value, nil if nothing has.

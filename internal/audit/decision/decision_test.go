@@ -169,3 +169,22 @@ func TestOpenDecisionsAreNotThere(t *testing.T) {
 		t.Error("a second approval has the id of the first")
 	}
 }
+
+// Content that was approved again can be revoked again: by whom and why tells the two apart, and what is written twice stays one.
+func TestAnotherRevocationIsAnotherEvent(t *testing.T) {
+	t.Parallel()
+	uid := func(by, note string) string {
+		s := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Name: "mail", Namespace: "agents", UID: "s"}}
+		s.Spec.Approval = &v1alpha1.SkillApproval{Decision: v1alpha1.SkillDecisionRevoked, ContentHash: "c", PolicyHash: "p", Account: by, Note: note}
+		s.Spec.Rejections = []v1alpha1.SkillRejection{{ContentHash: "c", RejectedBy: by, Note: note}}
+		var all []string
+		for _, e := range ofSkill(s) {
+			all = append(all, e.Metadata.UID)
+		}
+		return strings.Join(all, " ")
+	}
+	first := uid("alice", "one")
+	if uid("alice", "one") != first || uid("mallory", "one") == first || uid("alice", "two") == first || len(strings.Fields(first)) != 2 {
+		t.Errorf("the first has %s, others %s and %s", first, uid("mallory", "one"), uid("alice", "two"))
+	}
+}
