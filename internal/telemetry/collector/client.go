@@ -8,12 +8,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/url"
 	"strconv"
+	"syscall"
 	"time"
 
 	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -79,11 +81,7 @@ func (c *Client) Send(ctx context.Context, spans []*tracev1.ResourceSpans) (reje
 	}
 	answer, err := c.http.Do(request)
 	if err != nil {
-		// The error around this one has the URL, and its query can be a key.
-		if of, ok := errors.AsType[*url.Error](err); ok {
-			err = of.Err
-		}
-		return 0, &Failure{Again: true, Err: fmt.Errorf("reach the collector: %w", err)}
+		return 0, &Failure{Again: true, Err: unreached(err)}
 	}
 	defer func() { _ = answer.Body.Close() }() // It was read as far as it counts.
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
@@ -96,6 +94,28 @@ func (c *Client) Send(ctx context.Context, spans []*tracev1.ResourceSpans) (reje
 		return 0, nil
 	}
 	return int(min(max(said.GetPartialSuccess().GetRejectedSpans(), 0), int64(len(body)))), nil
+}
+
+// unreached says why there is no answer. The library's words have the URL, whose query can be a key, and what the other end sent, which can be the key of
+// a header that was sent to it. So only the kind of an error is told, and what the system says.
+func unreached(err error) error {
+	number, isNumber := errors.AsType[syscall.Errno](err)
+	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	name, isName := errors.AsType[*net.DNSError](err)
+	timeout, isTimeout := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("reach the collector: %w", context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded), isTimeout && timeout.Timeout():
+		return errors.New("reach the collector: it does not answer in time")
+	case isNumber:
+		return fmt.Errorf("reach the collector: %w", number)
+	case isName && name.IsNotFound:
+		return errors.New("reach the collector: its name is not known")
+	case isCertificate && certificate != nil:
+		return errors.New("reach the collector: its certificate is not valid here. Check OTEL_EXPORTER_OTLP_CERTIFICATE")
+	}
+	return errors.New("reach the collector: it gives no valid answer")
 }
 
 func (c *Client) request(ctx context.Context, body []byte) (*http.Request, error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -123,5 +124,37 @@ func TestCollectorThatHangsIsLeft(t *testing.T) {
 	cancel()
 	if _, err := c.Send(ctx, sent()); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// What the other end sends is told nowhere: it can be the key that was sent to it.
+func TestFailuresHaveNothingOfTheOtherEnd(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = conn.Write([]byte("HTTP/1.1 s3cret s3cret\r\ns3cret\r\n\r\n"))
+			_ = conn.Close()
+		}
+	}()
+	away, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = away.Close()
+	for address, says := range map[string]string{listener.Addr().String(): "gives no valid answer", away.Addr().String(): "connection refused"} {
+		_, err := New(&Config{URL: "http://" + address + "/?key=s3cret", Timeout: time.Minute}).Send(t.Context(), nil)
+		if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/http/httpguts"
 
 	"motorcortex.dev/motorcortex/internal/secret"
 )
@@ -86,6 +89,9 @@ func FromEnvironment(get func(string) string) (*Config, error) {
 	if c.Attributes, err = pairs(get("OTEL_RESOURCE_ATTRIBUTES")); err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
+	if err := areText(c.Service, c.Attributes); err != nil {
+		return nil, err
+	}
 	if c.Service == "" {
 		c.Service = c.Attributes["service.name"]
 	}
@@ -108,6 +114,19 @@ func disabled(get func(string) string) (bool, error) {
 	}
 }
 
+// areText returns an error for a name that OTLP cannot have: every request would be refused.
+func areText(service string, attributes map[string]string) error {
+	if !utf8.ValidString(service) {
+		return errors.New("OTEL_SERVICE_NAME is no UTF-8")
+	}
+	for name, value := range attributes {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return errors.New("OTEL_RESOURCE_ATTRIBUTES has a name or value that is no UTF-8")
+		}
+	}
+	return nil
+}
+
 // headersOf checks headers, and hides their values.
 func headersOf(all map[string]string) (map[string]secret.Value, error) {
 	hidden := map[string]secret.Value{}
@@ -116,7 +135,7 @@ func headersOf(all map[string]string) (map[string]secret.Value, error) {
 		case "Content-Type", "Content-Encoding", "Content-Length", "Host", "Transfer-Encoding":
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS has %s, which the manager sets itself", name)
 		}
-		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" || strings.ContainsAny(value, "\r\n\x00") {
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" || !httpguts.ValidHeaderFieldValue(value) {
 			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS has a header whose name or value cannot be sent")
 		}
 		hidden[name] = secret.New(value)

@@ -51,9 +51,14 @@ func TestWrongVariablesAreNamedAndNotShown(t *testing.T) {
 			t.Errorf("%s=%s: %v", name, value, err)
 		}
 	}
-	for _, headers := range []string{"content-type=text/plain", "a b=c", "a=b%0d%0ac: d", strings.Repeat("x,", 5)} {
+	for _, headers := range []string{"content-type=text/plain", "a b=c", "a=b%0d%0ac: d", "a=%01", strings.Repeat("x,", 5)} {
 		if _, err := from(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_HEADERS": headers}); err == nil {
 			t.Errorf("the headers %q are no error", headers)
+		}
+	}
+	for name, value := range map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "a=%ff", "OTEL_SERVICE_NAME": "\xff"} {
+		if _, err := from(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", name: value}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s that is no UTF-8: %v", name, err)
 		}
 	}
 	var many strings.Builder
