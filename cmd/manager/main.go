@@ -7,6 +7,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"time"
@@ -33,6 +35,8 @@ import (
 )
 
 func main() {
+	// The manager itself writes nothing there. Libraries do, and net/http among them writes unsolicited bytes of other hosts.
+	stdlog.SetOutput(io.Discard)
 	o := options{}
 	o.bind(flag.CommandLine)
 	version := flag.Bool("version", false, "print the version and end")
