@@ -18,9 +18,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -213,6 +215,7 @@ func logIn(t *testing.T, ns, name string, groups ...string) *visitor {
 	v := &visitor{t, ns, name}
 	claims, err := json.Marshal(map[string]any{"sub": name, "groups": groups})
 	must(t, err)
+	v.awaitIssuer()
 	to := v.redirected("https://" + pageHost + "/oidc/login")
 	if !strings.HasPrefix(to, "https://issuer."+ns+".svc/authorize?") {
 		t.Fatalf("the login leads to %s", to)
@@ -225,6 +228,15 @@ func logIn(t *testing.T, ns, name string, groups ...string) *visitor {
 		t.Fatalf("%s is %d: %s", name, status, text)
 	}
 	return v
+}
+
+// awaitIssuer returns when the page's server reaches the issuer: a Service leads to its Pod some time after that is ready.
+func (v *visitor) awaitIssuer() {
+	v.t.Helper()
+	must(v.t, wait.PollUntilContextTimeout(v.t.Context(), time.Second, soon, true, func(context.Context) (bool, error) {
+		status, _, _ := v.fetch("https://" + pageHost + "/oidc/login")
+		return status != http.StatusBadGateway, nil
+	}))
 }
 
 // fetch sends a request as the browser does, with the cookies of the person. It follows no redirect.
