@@ -26,14 +26,23 @@ type ask struct {
 	Seen     string             `json:"seen"`
 	Question string             `json:"question"`
 	Options  []string           `json:"options"`
+	Files    []string           `json:"files"`
 	Domain   string             `json:"domain"`
-	Action   *struct {
+	// Reaches and Credentials are the domains that the run reaches already, and the names of its Credentials.
+	Reaches     []string `json:"reaches"`
+	Credentials []string `json:"credentials"`
+	OnTimeout   string   `json:"onTimeout"`
+	Action      *struct {
 		Tool   string `json:"tool"`
 		Digest string `json:"digest"`
 		Parts  []struct {
 			Name string `json:"name"`
 			Text string `json:"text"`
+			End  string `json:"end"`
 		} `json:"parts"`
+		Reason  string `json:"reason"`
+		Rule    string `json:"rule"`
+		Check   bool   `json:"check"`
 		Problem string `json:"problem"`
 	} `json:"action"`
 	Requester string `json:"requester"`

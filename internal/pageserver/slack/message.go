@@ -94,19 +94,45 @@ func choose(a *ask, b *notice.Button) (chosen, error) {
 
 // partsOf are the texts of an ask, in their order.
 func partsOf(a *ask, b *notice.Button) []string {
-	parts := []string{fmt.Sprintf("Run %s/%s asks:", b.Namespace, b.Run), a.Question}
-	if a.Requester != "" {
-		parts = append(parts, "It is for "+a.Requester+".")
+	parts := []string{fmt.Sprintf("Run %s/%s asks:", b.Namespace, b.Run), "Question: " + a.Question}
+	add := func(label, value string) {
+		if value != "" {
+			parts = append(parts, label+": "+value)
+		}
 	}
-	if a.Domain != "" {
-		parts = append(parts, "Domain: "+a.Domain)
+	add("It is for", a.Requester)
+	for i, o := range a.Options {
+		add(fmt.Sprintf("Option %d", i+1), o)
 	}
-	if a.Action == nil {
-		return parts
+	add("Files that are asked for", strings.Join(a.Files, ", "))
+	add("Domain", a.Domain)
+	add("The run reaches", strings.Join(a.Reaches, ", "))
+	add("It has the credentials", strings.Join(a.Credentials, ", "))
+	if a.Action != nil {
+		parts = append(parts, ofCall(a)...)
 	}
-	parts = append(parts, "Tool: "+a.Action.Tool)
+	add("Without an answer", a.OnTimeout)
+	return parts
+}
+
+// ofCall are the texts of the call that an ask is about.
+func ofCall(a *ask) []string {
+	parts := []string{"Tool: " + a.Action.Tool}
 	for _, p := range a.Action.Parts {
-		parts = append(parts, strings.TrimSpace(p.Name+"\n"+p.Text))
+		name := "Argument " + p.Name
+		if p.End != "" {
+			name += " (" + p.End + ")"
+		}
+		parts = append(parts, name+":\n"+p.Text)
+	}
+	if a.Action.Check {
+		parts = append(parts, "It is a command by which the run's success is checked.")
+	}
+	if a.Action.Reason != "" {
+		parts = append(parts, "Why it needs approval: "+a.Action.Reason)
+	}
+	if a.Action.Rule != "" {
+		parts = append(parts, "Rule: "+a.Action.Rule)
 	}
 	return append(parts, "Digest: "+a.Action.Digest)
 }

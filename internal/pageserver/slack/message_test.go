@@ -81,3 +81,23 @@ func TestPiecesLoseNothing(t *testing.T) {
 		}
 	}
 }
+
+// All that the page counts as shown is shown: an answer is recorded as one about that.
+func TestAnAskIsShownWithAllThatDecides(t *testing.T) {
+	t.Parallel()
+	a := &ask{}
+	if err := json.Unmarshal([]byte(`{"question":"May I?","options":["yes","no"],"files":["a.csv"],"domain":"new.example.org","reaches":["old.example.org"],
+		"credentials":["github"],"onTimeout":"it fails","requester":"alice",
+		"action":{"tool":"bash","digest":"sha256:1","reason":"it is irreversible","rule":"rm *","check":true,"parts":[{"name":"script","text":"rm -rf x","end":"no line break"}]}}`), a); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(partsOf(a, &approve), "\n")
+	for _, want := range []string{
+		"Question: May I?", "Option 2: no", "asked for: a.csv", "Domain: new.example.org", "The run reaches: old.example.org", "credentials: github",
+		"Without an answer: it fails", "It is for: alice", "Tool: bash", "approval: it is irreversible", "Rule: rm *", "success is checked", "Argument script (no line break):\nrm -rf x",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in %q", want, text)
+		}
+	}
+}

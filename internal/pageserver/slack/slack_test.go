@@ -189,7 +189,7 @@ func TestAPersonConfirmsWhatTheClusterShows(t *testing.T) {
 	if !ok || b.ActionID != actionConfirm || b.Text.Text != "Confirm: Approve once" || len(f.sent()) != 0 {
 		t.Fatalf("got %+v, sent %q", shown, f.sent())
 	}
-	for _, want := range []string{"Run team/fix asks:", "Push?", "Tool: bash", "script\ngit push origin main", "Digest: sha256:1", "This call is made, once."} {
+	for _, want := range []string{"Run team/fix asks:", "Question: Push?", "Tool: bash", "Argument script:\ngit push origin main", "Digest: sha256:1", "This call is made, once."} {
 		if !strings.Contains(shown.texts(), want) {
 			t.Errorf("there is no %q in %q", want, shown.texts())
 		}
