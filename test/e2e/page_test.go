@@ -234,7 +234,7 @@ func logIn(t *testing.T, ns, name string, groups ...string) *visitor {
 func (v *visitor) awaitIssuer() {
 	v.t.Helper()
 	must(v.t, wait.PollUntilContextTimeout(v.t.Context(), time.Second, soon, true, func(context.Context) (bool, error) {
-		status, _, _ := v.fetch("https://" + pageHost + "/oidc/login")
+		status, _, _ := v.fetch("https://" + pageHost + "/oidc/login") //nolint:contextcheck // One look ends by itself.
 		return status != http.StatusBadGateway, nil
 	}))
 }

@@ -86,10 +86,7 @@ func FromEnvironment(get func(string) string) (*Config, error) {
 	if c.Headers, err = headersOf(headers); err != nil {
 		return nil, err
 	}
-	if c.Attributes, err = pairs(get("OTEL_RESOURCE_ATTRIBUTES")); err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
-	}
-	if err := areText(c.Service, c.Attributes); err != nil {
+	if c.Attributes, err = attributesOf(get("OTEL_RESOURCE_ATTRIBUTES"), c.Service); err != nil {
 		return nil, err
 	}
 	if c.Service == "" {
@@ -114,17 +111,22 @@ func disabled(get func(string) string) (bool, error) {
 	}
 }
 
-// areText returns an error for a name that OTLP cannot have: every request would be refused.
-func areText(service string, attributes map[string]string) error {
+// attributesOf returns the attributes of the resource. Of them and the name of the service, what OTLP cannot have is an error: every request would be
+// refused.
+func attributesOf(list, service string) (map[string]string, error) {
+	attributes, err := pairs(list)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
 	if !utf8.ValidString(service) {
-		return errors.New("OTEL_SERVICE_NAME is no UTF-8")
+		return nil, errors.New("OTEL_SERVICE_NAME is no UTF-8")
 	}
 	for name, value := range attributes {
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return errors.New("OTEL_RESOURCE_ATTRIBUTES has a name or value that is no UTF-8")
+			return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES has a name or value that is no UTF-8")
 		}
 	}
-	return nil
+	return attributes, nil
 }
 
 // headersOf checks headers, and hides their values.
