@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/telemetry/span/spantest"
 )
 
 // otlp is OTLP/JSON, as its specification has it.
@@ -82,7 +83,7 @@ func written(t *testing.T, of *Resource, run *v1alpha1.MotorRun, steps []v1alpha
 // The form is that of the specification of OTLP: ids in hexadecimal, enums as numbers, 64 bits as texts, and no field that it does not have.
 func TestOTLP(t *testing.T) {
 	t.Parallel()
-	run, steps := lived()
+	run, steps := spantest.Lived()
 	line, traces := written(t, &Resource{Version: "1.2.3"}, run, steps)
 	if strings.Contains(line, "\n") || strings.Contains(line, "push") || !strings.HasPrefix(line, `{"resourceSpans":[{"resource":{"attributes":[{"key":`) {
 		t.Errorf("it is %s", line)
@@ -98,7 +99,7 @@ func TestOTLP(t *testing.T) {
 	id := regexp.MustCompile(`^[0-9a-f]{16}$`)
 	for _, s := range spans {
 		found[s.Name] = s
-		if s.TraceID != strings.ReplaceAll(uid, "-", "") || !id.MatchString(s.SpanID) || s.ParentSpanID != "" && !id.MatchString(s.ParentSpanID) {
+		if s.TraceID != strings.ReplaceAll(spantest.UID, "-", "") || !id.MatchString(s.SpanID) || s.ParentSpanID != "" && !id.MatchString(s.ParentSpanID) {
 			t.Errorf("ids of %+v", s)
 		}
 	}
@@ -107,13 +108,13 @@ func TestOTLP(t *testing.T) {
 	}
 	model := found["chat a-2026"]
 	if diff := cmp.Diff(map[string]string{
-		"gen_ai.conversation.id": uid, "gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "scripted/a", "gen_ai.response.model": "a-2026",
+		"gen_ai.conversation.id": spantest.UID, "gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "scripted/a", "gen_ai.response.model": "a-2026",
 		"gen_ai.usage.input_tokens": "#100", "gen_ai.usage.output_tokens": "#20", "gen_ai.usage.cache_read.input_tokens": "#5",
 		"motorcortex.attempt": "#1", "motorcortex.step": "#1",
 	}, model.Attributes.all()); diff != "" || model.Kind != 3 {
 		t.Errorf("the model call is of the kind %d (-want +got):\n%s", model.Kind, diff)
 	}
-	if end := time.Unix(0, model.EndTimeUnixNano); model.EndTimeUnixNano-model.StartTimeUnixNano != int64(2500*time.Millisecond) || !end.Equal(at(33).Time) {
+	if end := time.Unix(0, model.EndTimeUnixNano); model.EndTimeUnixNano-model.StartTimeUnixNano != int64(2500*time.Millisecond) || !end.Equal(spantest.At(33).Time) {
 		t.Errorf("the model call took from %d until %s", model.StartTimeUnixNano, end)
 	}
 	tool := found["execute_tool bash"]
@@ -125,7 +126,7 @@ func TestOTLP(t *testing.T) {
 // Content is hostile and private: it is there only where it was asked for, and has a bound.
 func TestContentIsThereIfItWasAskedFor(t *testing.T) {
 	t.Parallel()
-	run, steps := lived()
+	run, steps := spantest.Lived()
 	steps[0].Spec.Content, steps[0].Status.Results[1].Output = "what I do \x1b[2J", strings.Repeat("long ", 10000)
 	without, _ := written(t, &Resource{}, run, steps)
 	for _, said := range []string{"push", "what I do", "long"} {
@@ -155,7 +156,7 @@ func TestContentIsThereIfItWasAskedFor(t *testing.T) {
 // The names and attributes of the service are those that the environment gives, but for those that are of the run.
 func TestResourceIsThatOfTheEnvironment(t *testing.T) {
 	t.Parallel()
-	run, steps := lived()
+	run, steps := spantest.Lived()
 	_, traces := written(t, &Resource{Service: "agents-eu", Version: "1", More: map[string]string{"deployment.environment.name": "eu", attrNamespace: "another"}}, run, steps)
 	of := traces.ResourceSpans[0].Resource.Attributes.all()
 	if of[attrServiceName] != "agents-eu" || of["deployment.environment.name"] != "eu" || of[attrNamespace] != "agents" {
