@@ -59,6 +59,20 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
+func TestAVersionOfAnAPIHasABoundOfItsOwn(t *testing.T) {
+	files := map[string]string{}
+	for i := range groupVersions["api/v1alpha1"] {
+		files[fmt.Sprintf("api/v1alpha1/f%d.go", i)] = "package p\n"
+	}
+	if found, err := crowded(tree(t, files)); err != nil || len(found) != 0 {
+		t.Errorf("with as many as it may have: %q, %v", found, err)
+	}
+	files["api/v1alpha1/more.go"] = "package p\n"
+	if found, err := crowded(tree(t, files)); err != nil || len(found) != 1 || !strings.Contains(found[0], "33 production files, and 32") {
+		t.Errorf("with one more: %q, %v", found, err)
+	}
+}
+
 func TestUntested(t *testing.T) {
 	before := steps
 	defer func() { steps = before }()
