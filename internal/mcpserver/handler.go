@@ -3,17 +3,18 @@
 package mcpserver
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
 const (
@@ -23,9 +24,6 @@ const (
 	maxRequests = 128
 	// allRequests is the most requests of all accounts at once, and requestsOf the most of one.
 	allRequests, requestsOf = 1024, 192
-	// small is a message that needs no room of its own. largeBytes are the bytes of larger ones that are read at once, and largeOf those of one account:
-	// messages are read whole.
-	small, largeBytes, largeOf = 64 << 10, 4 * MaxMessage, MaxMessage
 	// sessionHeader has the id of a session.
 	sessionHeader = "Mcp-Session-Id"
 	// SessionIdle is how long a session stays without a request.
@@ -34,8 +32,8 @@ const (
 	connectionIdle = 2 * time.Minute
 	// headerTime is how long the header of a request may take, and maxHeader its most bytes.
 	headerTime, maxHeader = 10 * time.Second, 64 << 10
-	// messageTime is how long a message may take.
-	messageTime = time.Minute
+	// messageTime is how long a message may take, and writeTime how long a program may leave what is written to it unread.
+	messageTime, writeTime = time.Minute, 30 * time.Second
 )
 
 // Find returns the server that a request is for. A request that it returns none for is answered by it.
@@ -52,7 +50,7 @@ func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 		return s.Server
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: SessionIdle, MaxRequestBodyBytes: MaxMessage})
 	toSession := fewBytes(oneMessage(sessions))
-	found := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := find(w, r)
 		if s == nil {
 			return
@@ -69,15 +67,48 @@ func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 		s.endCalls(r)
 		toSession.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), of{}, s)))
 	})
-	return sameOrigin(auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(fewRequests(found)))
+	return sameOrigin(verified(verify, fewRequests(serve)))
 }
 
 // HTTP is a server of a handler with bounds. Requests end with the context.
 func HTTP(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, MaxHeaderBytes: maxHeader, IdleTimeout: connectionIdle,
+		Handler: inTime(h, writeTime), ReadHeaderTimeout: headerTime, MaxHeaderBytes: maxHeader, IdleTimeout: connectionIdle,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
+}
+
+// looked is the key of what was found of the token of a request.
+type looked struct{}
+
+// found is what was found of a token.
+type found struct {
+	info *auth.TokenInfo
+	err  error
+}
+
+// verified serves requests whose token is valid. Where a token cannot be looked at now, the program is told to try again: the SDK would call that a failure of
+// the server.
+func verified(verify auth.TokenVerifier, next http.Handler) http.Handler {
+	inner := auth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+		f, ok := ctx.Value(looked{}).(found)
+		if !ok {
+			return nil, auth.ErrInvalidToken
+		}
+		return f.info, f.err
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The SDK refuses a header that is another one.
+		if fields := strings.Fields(r.Header.Get("Authorization")); len(fields) == 2 && strings.EqualFold(fields[0], "bearer") {
+			info, err := verify(r.Context(), fields[1], r)
+			if err != nil && !errors.Is(err, auth.ErrInvalidToken) && !errors.Is(err, auth.ErrOAuth) {
+				unavailable(w, err.Error())
+				return
+			}
+			r = r.WithContext(context.WithValue(r.Context(), looked{}, found{info, err}))
+		}
+		inner.ServeHTTP(w, r)
+	})
 }
 
 // sameOrigin refuses requests that a page of another origin has a browser send. The SDK refuses those that a name of another host leads to this one.
@@ -111,7 +142,7 @@ func sharerOf(r *http.Request) string {
 
 // fewRequests bounds the requests at once.
 func fewRequests(next http.Handler) http.Handler {
-	room := NewShares(allRequests, requestsOf)
+	room := shares.New(allRequests, requestsOf)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		account := sharerOf(r)
 		if !room.Take(account, 1) {
@@ -123,79 +154,13 @@ func fewRequests(next http.Handler) http.Handler {
 	})
 }
 
-// fewBytes bounds the bytes of large messages, and the time in which a message comes. One without a length counts as one of the most bytes.
-func fewBytes(next http.Handler) http.Handler {
-	room := NewShares(largeBytes, largeOf)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		size := r.ContentLength
-		if size < 0 || size > MaxMessage {
-			size = MaxMessage // A longer one is refused when so many bytes are read.
-		}
-		if size > small {
-			account := sharerOf(r)
-			if !room.Take(account, size) {
-				Busy(w, "large messages")
-				return
-			}
-			defer room.Give(account, size)
-		}
-		if size > 0 {
-			conn := http.NewResponseController(w)
-			if err := conn.SetReadDeadline(time.Now().Add(messageTime)); err == nil {
-				r.Body = &timedBody{r.Body, conn}
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// oneMessage refuses batches, which an older version of the protocol has: one request would be hundreds of calls.
-func oneMessage(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			body := bufio.NewReader(http.MaxBytesReader(w, r.Body, MaxMessage))
-			if first, err := firstOf(body); err == nil && first == '[' {
-				http.Error(w, "batches are not served: send one message in each request", http.StatusBadRequest)
-				return
-			}
-			r.Body = struct {
-				io.Reader
-				io.Closer
-			}{body, r.Body}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// firstOf drops the white space before a message, and returns its first byte, which stays.
-func firstOf(body *bufio.Reader) (byte, error) {
-	for {
-		b, err := body.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if b != ' ' && b != '\t' && b != '\r' && b != '\n' {
-			return b, body.UnreadByte()
-		}
-	}
-}
-
-// timedBody takes the deadline from a connection when the message has come: its answer may be a stream that stays open.
-type timedBody struct {
-	io.ReadCloser
-	conn *http.ResponseController
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		_ = b.conn.SetReadDeadline(time.Time{}) // It could be set.
-	}
-	return n, err
-}
-
 // Busy answers that there are too many of something.
 func Busy(w http.ResponseWriter, of string) {
+	unavailable(w, "too many "+of+" at once: try again later")
+}
+
+// unavailable answers that the program must try again later.
+func unavailable(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "5")
-	http.Error(w, "too many "+of+" at once: try again later", http.StatusServiceUnavailable)
+	http.Error(w, why, http.StatusServiceUnavailable)
 }

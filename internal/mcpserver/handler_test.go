@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,9 +25,13 @@ func served(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := New(t.Context(), client, false, nil)
+	one := New(t.Context(), client, false, Bounds{})
 	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-		if token != "right" {
+		switch token {
+		case "right":
+		case "later":
+			return nil, errors.New("it cannot be looked at")
+		default:
 			return nil, auth.ErrInvalidToken
 		}
 		return &auth.TokenInfo{UserID: "a"}, nil
@@ -71,6 +76,8 @@ func TestWhoIsServed(t *testing.T) {
 		"its own origin":   {initialize, func(r *http.Request) { r.Header.Set("Origin", "http://"+r.URL.Host) }, http.StatusOK},
 		"no token":         {initialize, func(r *http.Request) { r.Header.Del("Authorization") }, http.StatusUnauthorized},
 		"another token":    {initialize, func(r *http.Request) { r.Header.Set("Authorization", "Bearer righ") }, http.StatusUnauthorized},
+		"one for later":    {initialize, func(r *http.Request) { r.Header.Set("Authorization", "Bearer later") }, http.StatusServiceUnavailable},
+		"no bearer token":  {initialize, func(r *http.Request) { r.Header.Set("Authorization", "Basic later") }, http.StatusUnauthorized},
 		"another origin":   {initialize, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example.org") }, http.StatusForbidden},
 		"no origin at all": {initialize, func(r *http.Request) { r.Header.Set("Origin", "null") }, http.StatusForbidden},
 		"a rebound name":   {initialize, func(r *http.Request) { r.Host = "evil.example.org" }, http.StatusForbidden},
@@ -136,45 +143,14 @@ func TestRequestsAreBounded(t *testing.T) {
 	close(hold)
 }
 
-// One account has one of the largest messages at once, and others still send theirs.
-func TestLargeMessagesAreBounded(t *testing.T) {
+// A token that cannot be looked at now is no failure of the server, and none of the token: the program sends it again.
+func TestAProgramIsToldWhenToSendItsTokenAgain(t *testing.T) {
 	t.Parallel()
-	hold, held := make(chan struct{}), make(chan struct{}, 1)
-	h := known(fewBytes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if sharerOf(r) == "a" {
-			held <- struct{}{}
-			<-hold
-		}
-	})))
-	large := strings.Repeat("x", largeOf)
-	go ask(t, h, "a", large)
-	<-held
-	for _, tt := range []struct {
-		account, body string
-		want          int
-	}{{"a", large[:small+1], http.StatusServiceUnavailable}, {"b", large, http.StatusOK}} {
-		if w := ask(t, h, tt.account, tt.body); w.Code != tt.want {
-			t.Errorf("%d bytes of %s: status %d", len(tt.body), tt.account, w.Code)
-		}
-	}
-	close(hold)
-}
-
-// A batch would be hundreds of calls in one request. What is no batch comes through whole.
-func TestBatchesAreRefused(t *testing.T) {
-	t.Parallel()
-	h := oneMessage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(w, r.Body)
-	}))
-	for _, tt := range []struct {
-		body string
-		want int
-	}{
-		{"[" + initialize + "]", http.StatusBadRequest}, {" \r\n\t[", http.StatusBadRequest}, {initialize, http.StatusOK}, {"", http.StatusOK},
-	} {
-		w := ask(t, h, "a", tt.body)
-		if w.Code != tt.want || tt.want == http.StatusOK && w.Body.String() != tt.body {
-			t.Errorf("%q: status %d, %s", tt.body, w.Code, w.Body)
-		}
+	h := verified(func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+		return nil, errors.New("too many tokens")
+	}, http.NotFoundHandler())
+	w := ask(t, h, "a", initialize)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "too many tokens") {
+		t.Errorf("status %d, %v: %s", w.Code, w.Header(), w.Body)
 	}
 }

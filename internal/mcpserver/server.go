@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,7 +42,7 @@ var errConsent = errors.New("refused: only a person decides that, and this serve
 type Server struct {
 	*mcp.Server
 	client   *motor.Client
-	enter    Enter
+	bounds   Bounds
 	calls    ongoing
 	watches  *watches
 	requests chan struct{}
@@ -51,17 +52,26 @@ type Server struct {
 // what must be called when it has ended; or false if there are too many.
 type Enter func(ctx context.Context) (inside context.Context, leave func(), ok bool)
 
+// Bounds are what the calls and the watches of a server have of what it shares with others. Those that are nil bound nothing.
+type Bounds struct {
+	Enter Enter
+	// Watch is asked before the watch of a run that a session subscribed to. It returns the context for it, and what must be called when it has ended.
+	Watch func(ctx context.Context) (inside context.Context, leave func())
+}
+
 // errMany is what a model reads if there are too many calls.
 var errMany = errors.New("too many calls at once: wait until some have ended, and call again")
 
-// New returns a server that acts by the client. Its watches end with the context. With consent, tools decide what only a person may decide. enter bounds
-// calls, nil does not.
-func New(ctx context.Context, client *motor.Client, consent bool, enter Enter) *Server {
-	if enter == nil {
-		enter = func(ctx context.Context) (context.Context, func(), bool) { return ctx, func() {}, true }
+// New returns a server that acts by the client. Its watches end with the context. With consent, tools decide what only a person may decide.
+func New(ctx context.Context, client *motor.Client, consent bool, bounds Bounds) *Server {
+	if bounds.Enter == nil {
+		bounds.Enter = func(ctx context.Context) (context.Context, func(), bool) { return ctx, func() {}, true }
 	}
-	s := &Server{client: client, enter: enter, calls: ongoing{life: ctx}, requests: make(chan struct{}, maxRequests)}
-	s.watches = newWatches(ctx, client.Watch, s.updated)
+	if bounds.Watch == nil {
+		bounds.Watch = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+	}
+	s := &Server{client: client, bounds: bounds, calls: ongoing{life: ctx}, requests: make(chan struct{}, maxRequests)}
+	s.watches = newWatches(ctx, s.watch, s.updated)
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "motorcortex", Title: "Motor Cortex", Version: motorcortex.Version()}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{},
 		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
@@ -103,7 +113,7 @@ func New(ctx context.Context, client *motor.Client, consent bool, enter Enter) *
 
 // enters begins a call of a session, which ends with the session and with the server.
 func (s *Server) enters(ctx context.Context, session *mcp.ServerSession) (inside context.Context, leave func(), ok bool) {
-	ctx, left, ok := s.enter(ctx)
+	ctx, left, ok := s.bounds.Enter(ctx)
 	if !ok {
 		return nil, nil, false
 	}
@@ -237,6 +247,15 @@ func (s *Server) unsubscribe(session *mcp.ServerSession, uri string) {
 // updated tells the sessions that subscribed to a run that it changed.
 func (s *Server) updated(ctx context.Context, run string) {
 	_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: runsURI + run}) // It returns nil always.
+}
+
+// watch follows a run for those that subscribed to it.
+func (s *Server) watch(ctx context.Context, run string) iter.Seq2[motor.Event, error] {
+	return func(yield func(motor.Event, error) bool) {
+		ctx, leave := s.bounds.Watch(ctx)
+		defer leave()
+		s.client.Watch(ctx, run)(yield)
+	}
 }
 
 // Wait returns when all watches have ended: after the context of the server, and the sessions.

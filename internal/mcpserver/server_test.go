@@ -42,7 +42,7 @@ func serving(ctx context.Context, t *testing.T, consent bool, enter Enter) *Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(ctx, client, consent, enter)
+	return New(ctx, client, consent, Bounds{Enter: enter})
 }
 
 func connect(t *testing.T, s *Server) *mcp.ClientSession {

@@ -65,7 +65,7 @@ func serveStreams(ctx context.Context, s verb.Streams, client *motor.Client, con
 		return errors.New("there is no standard input: a program with an agent starts this verb")
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	server := mcpserver.New(ctx, client, consent, nil)
+	server := mcpserver.New(ctx, client, consent, mcpserver.Bounds{})
 	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.In), Writer: nopCloser{s.Out}, MaxLineLength: mcpserver.MaxMessage})
 	cancel()
 	server.Wait()

@@ -34,7 +34,7 @@ func serveHTTP(ctx context.Context, s verb.Streams, address string, client *moto
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	token := rand.Text()
-	server := mcpserver.New(ctx, client, consent, nil)
+	server := mcpserver.New(ctx, client, consent, mcpserver.Bounds{})
 	fmt.Fprintf(s.Out, "url:   http://%s%s\ntoken: %s\n", listener.Addr(), path, token)
 	fmt.Fprintln(s.Err, "Send the token as \"Authorization: Bearer …\". Who has it acts with your rights.")
 	h := mcpserver.HTTP(ctx, handler(server, token))

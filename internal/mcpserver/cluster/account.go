@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 
 	"motorcortex.dev/motorcortex/internal/mcpserver"
+	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
 const (
@@ -35,6 +36,8 @@ const (
 	seenLife = time.Hour
 	// allUnknown is the most tokens that are looked at for the first time at once, and unknownOf the most that come from one address.
 	allUnknown, unknownOf = 64, 8
+	// allWaiting is the most tokens that wait for that, and waitingOf the most that come from one address. Behind a proxy all agents have the same one.
+	allWaiting, waitingOf = 1024, 512
 	// reviewTime is how long the API server may take to look at a token.
 	reviewTime = 10 * time.Second
 )
@@ -62,9 +65,11 @@ type reviewer struct {
 	again, first reviews
 	audience     string
 	now          func() time.Time
+	// patience is how long a token waits until it is looked at for the first time.
+	patience time.Duration
 	// known has accounts, refused errors, and seen the tokens that were valid at some time.
 	known, refused, seen *cache.LRUExpireCache
-	unknown              *mcpserver.Shares
+	unknown, waiting     *shares.Shares
 
 	mu sync.Mutex
 	// of has the tokens of accounts that are known, the oldest first.
@@ -79,9 +84,9 @@ type reviews interface {
 // newReviewer returns a reviewer that asks about tokens which were valid before by again, and about the others by first.
 func newReviewer(again, first reviews, audience string) *reviewer {
 	return &reviewer{
-		again: again, first: first, audience: audience, now: time.Now, known: cache.NewLRUExpireCache(maxTokens),
-		refused: cache.NewLRUExpireCache(maxRefused), seen: cache.NewLRUExpireCache(maxTokens), unknown: mcpserver.NewShares(allUnknown, unknownOf),
-		of: cache.NewLRUExpireCache(maxTokens / tokensOf),
+		again: again, first: first, audience: audience, now: time.Now, patience: reviewTime, known: cache.NewLRUExpireCache(maxTokens),
+		refused: cache.NewLRUExpireCache(maxRefused), seen: cache.NewLRUExpireCache(maxTokens), unknown: shares.New(allUnknown, unknownOf),
+		waiting: shares.New(allWaiting, waitingOf), of: cache.NewLRUExpireCache(maxTokens / tokensOf),
 	}
 }
 
@@ -120,10 +125,17 @@ func (v *reviewer) accountOf(ctx context.Context, token, from string) (account, 
 		if err != nil {
 			host = from
 		}
-		if !v.unknown.Take(host, 1) {
-			return account{}, errUnknown
+		if err := v.queue(ctx, host); err != nil {
+			return account{}, err
 		}
 		defer v.unknown.Give(host, 1)
+		// Another request with the same token may have waited before this one.
+		if a, ok := v.known.Get(key); ok {
+			return a.(account), nil
+		}
+		if err, ok := v.refused.Get(key); ok {
+			return account{}, err.(error)
+		}
 		ask = v.first
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTime)
@@ -143,6 +155,17 @@ func (v *reviewer) accountOf(ctx context.Context, token, from string) (account, 
 	}
 	v.remember(key, a)
 	return a, nil
+}
+
+// queue waits until a token from an address can be looked at for the first time. Then it holds a place, which must be given back.
+func (v *reviewer) queue(ctx context.Context, host string) error {
+	if !v.waiting.Take(host, 1) {
+		return errUnknown
+	}
+	defer v.waiting.Give(host, 1)
+	ctx, cancel := context.WithTimeoutCause(ctx, v.patience, errUnknown)
+	defer cancel()
+	return v.unknown.Wait(ctx, host, 1)
 }
 
 // remember notes that a token is valid. An account that sends many tokens makes room for them by its own alone.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -149,6 +150,7 @@ func TestForgedTokensKeepNobodyOut(t *testing.T) {
 	// The fake client makes one request after the other, so each address has its own here.
 	v := newReviewer(answer(false).AuthenticationV1().TokenReviews(), nil, "mcp")
 	v.first = firsts{func() reviews { return answer(true).AuthenticationV1().TokenReviews() }}
+	v.patience = time.Millisecond
 	var forging sync.WaitGroup
 	for i := range unknownOf {
 		forging.Go(func() { _, _ = v.verify(t.Context(), token("a")+fmt.Sprint("forged", i), from("10.0.0.1")) })
@@ -166,6 +168,61 @@ func TestForgedTokensKeepNobodyOut(t *testing.T) {
 	}
 	close(hold)
 	forging.Wait()
+}
+
+// Agents behind a proxy have one address. They begin at the same time when their node does, and none of them is turned away.
+func TestManyAgentsOfOneAddressWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	hold, asks := make(chan struct{}), make(chan struct{}, allUnknown)
+	v := newReviewer(nil, nil, "mcp")
+	v.patience = time.Minute
+	v.first = firsts{func() reviews {
+		clients := fake.NewClientset()
+		clients.PrependReactor("create", "tokenreviews", func(k8stesting.Action) (bool, runtime.Object, error) {
+			asks <- struct{}{}
+			<-hold
+			return true, &authenticationv1.TokenReview{Status: found()}, nil
+		})
+		return clients.AuthenticationV1().TokenReviews()
+	}}
+	errs := make(chan error, 3*unknownOf)
+	var agents sync.WaitGroup
+	for i := range cap(errs) {
+		agents.Go(func() {
+			_, err := v.verify(t.Context(), token("a")+fmt.Sprint(i), from("10.0.0.1"))
+			errs <- err
+		})
+	}
+	for range unknownOf {
+		<-asks
+	}
+	if len(asks) > 0 || len(errs) > 0 {
+		t.Error("more are looked at than may be at once, or one is turned away")
+	}
+	close(hold)
+	agents.Wait()
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Those that wait hold a connection and a token each, so they have a bound too.
+func TestFewTokensOfAnAddressWait(t *testing.T) {
+	t.Parallel()
+	v, asked := reviewing(found(), nil)
+	for range waitingOf {
+		if !v.waiting.Take("10.0.0.1", 1) {
+			t.Fatal("fewer wait than may")
+		}
+	}
+	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.1")); !errors.Is(err, errUnknown) || *asked != 0 {
+		t.Errorf("one more of the address: %v", err)
+	}
+	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.2")); err != nil {
+		t.Errorf("another address: %v", err)
+	}
 }
 
 // firsts is a client of its own for each review.

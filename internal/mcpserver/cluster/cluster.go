@@ -192,7 +192,7 @@ func (c *Cluster) add(k key, client *motor.Client) *mcpserver.Server {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(c.all)
-	s := mcpserver.New(ctx, client, c.options.Consent, c.limits.enter(k.account))
+	s := mcpserver.New(ctx, client, c.options.Consent, c.limits.bounds(k.account))
 	c.servers[k] = &entry{Server: s, cancel: cancel, used: c.now()}
 	return s
 }

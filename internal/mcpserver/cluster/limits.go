@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/mcpserver"
 	"motorcortex.dev/motorcortex/internal/serving/answers"
+	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
 const (
@@ -29,18 +30,19 @@ const (
 
 // limits are what namespaces share.
 type limits struct {
-	calls *mcpserver.Shares
+	calls *shares.Shares
 	turns *answers.Turns
 	// requests are those of all to the API server.
 	requests flowcontrol.RateLimiter
-	shares   *cache.LRUExpireCache
+	// known has what namespaces have of them.
+	known *cache.LRUExpireCache
 }
 
 // newLimits returns the limits of a server that asks the API server as the configuration says.
 func newLimits(config *rest.Config) *limits {
 	return &limits{
-		calls: mcpserver.NewShares(allCalls, callsOf), turns: answers.NewTurns(turns), requests: limiterOf(config),
-		shares: cache.NewLRUExpireCache(maxServers),
+		calls: shares.New(allCalls, callsOf), turns: answers.NewTurns(turns), requests: limiterOf(config),
+		known: cache.NewLRUExpireCache(maxServers),
 	}
 }
 
@@ -62,13 +64,28 @@ type share struct {
 }
 
 func (l *limits) of(a account) *share {
-	if s, ok := l.shares.Get(a.namespace()); ok {
-		l.shares.Add(a.namespace(), s, shareLife)
+	if s, ok := l.known.Get(a.namespace()); ok {
+		l.known.Add(a.namespace(), s, shareLife)
 		return s.(*share)
 	}
 	s := &share{twice{flowcontrol.NewTokenBucketRateLimiter(qpsOf, burstOf), l.requests}, answers.NewOwn()}
-	l.shares.Add(a.namespace(), s, shareLife)
+	l.known.Add(a.namespace(), s, shareLife)
 	return s
+}
+
+// bounds are those of a server for an account.
+func (l *limits) bounds(a account) mcpserver.Bounds {
+	return mcpserver.Bounds{Enter: l.enter(a), Watch: l.watch(a)}
+}
+
+// watch is asked before a run is watched for an account. A watch goes on with the session, and waits for a turn as a call does.
+func (l *limits) watch(a account) func(context.Context) (context.Context, func()) {
+	s := l.of(a)
+	return func(ctx context.Context) (context.Context, func()) {
+		turn := l.turns.BeginBrief()
+		turn.For(s.turn)
+		return turn.With(ctx), turn.End
+	}
 }
 
 // enter is asked before each call of an account.

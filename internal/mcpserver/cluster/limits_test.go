@@ -72,11 +72,28 @@ func TestOneLimitForAnAccount(t *testing.T) {
 		t.Error("a namespace waits for another one")
 	}
 	l.requests = flowcontrol.NewTokenBucketRateLimiter(1e-6, 1)
-	l.shares.RemoveAll(func(any) bool { return true })
+	l.known.RemoveAll(func(any) bool { return true })
 	if err := l.of(a).requests.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.of(b).requests.Wait(over); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("all together have no limit: %v", err)
+	}
+}
+
+// The answers of a watch wait for the turn of the namespace, and it ends neither by a time nor with a call.
+func TestAWatchHasATurn(t *testing.T) {
+	t.Parallel()
+	l := newLimits(&rest.Config{})
+	a := account{user: serviceAccounts + "one:a", uid: "1"}
+	ctx, leave := l.bounds(a).Watch(t.Context())
+	defer leave()
+	if _, ends := ctx.Deadline(); ends || answers.Of(ctx) == nil {
+		t.Errorf("it has an end: %t, its answers wait for no turn: %t", ends, answers.Of(ctx) == nil)
+	}
+	for range callsOf {
+		if _, _, ok := l.enter(a)(t.Context()); !ok {
+			t.Fatal("a watch counts as a call")
+		}
 	}
 }

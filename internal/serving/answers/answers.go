@@ -5,6 +5,7 @@
 package answers
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -134,17 +135,25 @@ func (t *Turn) end() {
 	t.taken = false
 }
 
-// Bound bounds the answers of a network. Those of watches are read object by object, and have no bound here.
+// Bound bounds the answers of a network. Those of watches are read object by object, and have no bound: with a brief turn, each large object waits for it.
 func Bound(next http.RoundTripper) http.RoundTripper { return bounded{next} }
 
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.next.RoundTrip(r)
-	if err != nil || r.URL.Query().Has("watch") {
-		return answer, err
+	if err != nil {
+		return nil, err
 	}
-	answer.Body = &body{ReadCloser: http.MaxBytesReader(nil, answer.Body, Max), ctx: r.Context(), turn: Of(r.Context())}
+	turn := Of(r.Context())
+	if r.URL.Query().Has("watch") {
+		// One that is held until the end of the request would be held as long as the watch.
+		if turn != nil && turn.brief > 0 {
+			answer.Body = &watched{ReadCloser: answer.Body, ctx: r.Context(), turn: turn}
+		}
+		return answer, nil
+	}
+	answer.Body = &body{ReadCloser: http.MaxBytesReader(nil, answer.Body, Max), ctx: r.Context(), turn: turn}
 	return answer, nil
 }
 
@@ -177,4 +186,50 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += n
 	return n, err
+}
+
+// watched is the answer to a watch: objects, each of which ends with a line break. Large ones wait for their turn.
+type watched struct {
+	io.ReadCloser
+
+	ctx  context.Context //nolint:containedctx // Reading has none of its own, and ends with the watch.
+	turn *Turn
+	// object is how much was read of the one that has not ended, and large is true if it has a turn.
+	object int
+	large  bool
+}
+
+// Close implements io.Closer.
+func (w *watched) Close() error {
+	w.ends()
+	return w.ReadCloser.Close()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	if w.object > Max {
+		return 0, &http.MaxBytesError{Limit: Max}
+	}
+	if w.object > Small && !w.large {
+		if err := w.turn.take(w.ctx); err != nil {
+			return 0, err
+		}
+		w.large = true
+	}
+	n, err := w.ReadCloser.Read(p)
+	end := bytes.LastIndexByte(p[:n], '\n')
+	if end < 0 {
+		w.object += n
+		return n, err
+	}
+	w.ends()
+	w.object = n - end - 1
+	return n, err
+}
+
+// ends says that an object was read whole, or is read no further.
+func (w *watched) ends() {
+	if w.large {
+		w.turn.wasRead()
+	}
+	w.large = false
 }

@@ -3,6 +3,7 @@
 package answers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -108,5 +109,71 @@ func TestABriefTurnIsGivenBack(t *testing.T) {
 	}
 	if turn.endAfter(2); !all.Free(1) {
 		t.Error("the turn is held after the last answer")
+	}
+}
+
+// parts is a body that is read in these parts.
+type parts [][]byte
+
+func (p *parts) Read(into []byte) (int, error) {
+	if len(*p) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(into, (*p)[0])
+	if (*p)[0] = (*p)[0][n:]; len((*p)[0]) == 0 {
+		*p = (*p)[1:]
+	}
+	return n, nil
+}
+
+func (p *parts) Close() error { return nil }
+
+func (p *parts) RoundTrip(*http.Request) (*http.Response, error) { return &http.Response{Body: p}, nil }
+
+// A watch goes on for hours. It has the turn while it reads a large object, and a while longer.
+func TestLargeObjectsOfAWatchWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	large := append(bytes.Repeat([]byte("x"), 2*Small), '\n')
+	little := append(bytes.Repeat([]byte("x"), Small), '\n')
+	all := NewTurns(1)
+	taken := all.Begin()
+	taken.For(NewOwn())
+	if err := taken.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	watch := func(ctx context.Context, of ...[]byte) (*Turn, error) {
+		turn := all.BeginBrief()
+		turn.brief = time.Hour
+		turn.For(NewOwn())
+		r, err := http.NewRequestWithContext(turn.With(ctx), http.MethodGet, "https://a/x?watch=true", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := Bound((*parts)(&of)).RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		_, err = io.Copy(io.Discard, answer.Body)
+		return turn, err
+	}
+	if _, err := watch(over, little, little, little); err != nil {
+		t.Errorf("small objects: %v", err)
+	}
+	if _, err := watch(over, little, large); !errors.Is(err, context.Canceled) {
+		t.Errorf("a large one: %v", err)
+	}
+	taken.End()
+	turn, err := watch(t.Context(), large, large, little)
+	if err != nil || turn.answers != 2 || all.Free(1) {
+		t.Errorf("%d objects had the turn, which is free: %t, %v", turn.answers, all.Free(1), err)
+	}
+	if turn.endAfter(2); !all.Free(1) {
+		t.Error("the turn is held after the last object")
+	}
+	if _, err := watch(t.Context(), bytes.Repeat([]byte("x"), 2*Max)); err == nil {
+		t.Error("an object has no bound")
 	}
 }
