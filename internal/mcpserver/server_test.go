@@ -134,7 +134,7 @@ func TestToolsAreAnnotated(t *testing.T) {
 			got[tool.Name] = *a.DestructiveHint
 		}
 	}
-	want := map[string]bool{motor.ToolAct: true, motor.ToolTask: true, motor.ToolSkill: true, motor.ToolCredential: true, motor.ToolConsolidate: false}
+	want := map[string]bool{motor.ToolAct: true, motor.ToolTask: true, motor.ToolDecide: true, motor.ToolSkill: true, motor.ToolCredential: true, motor.ToolConsolidate: false}
 	if !maps.Equal(got, want) {
 		t.Errorf("destructive: %v, want %v", got, want)
 	}

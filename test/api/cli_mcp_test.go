@@ -140,7 +140,7 @@ func TestAnAgentHasARunCarriedOut(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	if diff := cmp.Diff([]string{"core_act", "core_consolidate", "core_credential", "core_skill", "core_task"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"core_act", "core_consolidate", "core_credential", "core_decide", "core_skill", "core_task"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	acted := a.gets("core_act", `{"mode":"agentic","task":"count the words","tools":["read"],"approvalRequired":true,"maxIterations":7,"timeout":120000}`)
@@ -162,11 +162,12 @@ func TestAnAgentHasARunCarriedOut(t *testing.T) {
 	waited := a.gets("core_task", `{"action":"wait","runId":"`+name+`","timeoutSeconds":60}`)
 	a.awaits(a.progress, "asks (Question)")
 	asked := waited["asks"].([]any)[0].(map[string]any)
-	if asked["id"] != "q1" || asked["question"] != "Which of them?" || asked["answerWith"] != "respond" || waited["timeIsOver"] != false {
+	if asked["id"] != "q1" || asked["question"] != "Which of them?" || asked["answerWith"] != "core_decide answer" || waited["timeIsOver"] != false {
 		t.Errorf("the wait returned %v", waited)
 	}
 	answer := `{"action":"respond","runId":"` + name + `","askId":"q1","answer":"b"}`
 	a.wantRefused("core_task", answer, "--allow-consent")
+	a.wantRefused("core_decide", `{"action":"answer","runId":"`+name+`","runUid":"`+string(run.UID)+`","askId":"q1","answer":"b"}`, "--allow-consent")
 	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
 	if len(run.Spec.Responses) != 0 {
 		t.Fatalf("without consent there is a response: %+v", run.Spec.Responses)

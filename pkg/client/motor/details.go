@@ -95,7 +95,7 @@ type AskDetails struct {
 	Domain    v1alpha1.Domain    `json:"domain,omitempty"`
 	Action    *ActionDetails     `json:"action,omitempty"`
 	ExpiresAt *time.Time         `json:"expiresAt,omitempty"`
-	// AnswerWith is the action of core_task that answers it, and Needs the verb that the account needs.
+	// AnswerWith is the tool that answers it, with its actions, and Needs the verb that the account needs.
 	AnswerWith string `json:"answerWith"`
 	Needs      string `json:"needs"`
 }
@@ -165,10 +165,11 @@ func (c *Client) describe(ctx context.Context, run *v1alpha1.MotorRun) Details {
 	return d
 }
 
-// answers are the actions of core_task that answer asks.
+// answers are the tools that answer asks, with their actions.
 var answers = map[v1alpha1.InputKind]string{
-	v1alpha1.InputQuestion: "respond", v1alpha1.InputOutcomeUnknown: "respond", v1alpha1.InputApproval: "approve or deny",
-	v1alpha1.InputDomainRequest: "approve or deny", v1alpha1.InputRetry: "retry or cancel",
+	v1alpha1.InputQuestion: ToolDecide + " " + DecideAnswer, v1alpha1.InputOutcomeUnknown: ToolDecide + " " + DecideSettle,
+	v1alpha1.InputApproval: ToolDecide + " approve or deny", v1alpha1.InputDomainRequest: ToolDecide + " allow or deny",
+	v1alpha1.InputRetry: ToolTask + " retry or cancel",
 }
 
 func (c *Client) askDetails(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput) AskDetails {

@@ -34,12 +34,14 @@ var definitions []byte
 const (
 	ToolAct         = "core_act"
 	ToolTask        = "core_task"
+	ToolDecide      = "core_decide"
 	ToolSkill       = "core_skill"
 	ToolCredential  = "core_credential"
 	ToolConsolidate = "core_consolidate"
 )
 
-// Tools returns the definitions of the tools that a Toolset carries out: core_act, core_task, core_skill, core_credential and core_consolidate.
+// Tools returns the definitions of the tools that a Toolset carries out: core_act, core_task, core_decide, core_skill, core_credential
+// and core_consolidate.
 func Tools() []Tool {
 	var tools []Tool
 	_ = json.Unmarshal(definitions, &tools) // The definitions are a part of the program, and a test reads them.
@@ -68,6 +70,8 @@ func (t *Toolset) Call(ctx context.Context, tool string, arguments json.RawMessa
 		return do(arguments, func(a actArguments) (any, error) { return t.act(ctx, a) })
 	case ToolTask:
 		return do(arguments, func(a taskArguments) (any, error) { return t.task(ctx, a, progress) })
+	case ToolDecide:
+		return do(arguments, func(d Decide) (any, error) { return t.decide(ctx, d) })
 	case ToolSkill:
 		return do(arguments, func(a skillArguments) (any, error) { return t.skill(ctx, a) })
 	case ToolCredential:

@@ -29,7 +29,7 @@ type object struct {
 func TestDefinitionsAndArgumentsAgree(t *testing.T) {
 	t.Parallel()
 	arguments := map[string]any{
-		ToolAct: actArguments{}, ToolTask: taskArguments{}, ToolSkill: skillArguments{}, ToolCredential: credentialArguments{}, ToolConsolidate: consolidateArguments{},
+		ToolAct: actArguments{}, ToolTask: taskArguments{}, ToolDecide: Decide{}, ToolSkill: skillArguments{}, ToolCredential: credentialArguments{}, ToolConsolidate: consolidateArguments{},
 	}
 	tools := Tools()
 	if len(tools) != len(arguments) {
@@ -85,6 +85,7 @@ func TestCallsThatAreNotUnderstood(t *testing.T) {
 		{ToolTask, `{"action":"status"}`, "needs [runId]"},
 		{ToolTask, `{"action":"delete","runId":"a"}`, "none of list, status"},
 		{ToolTask, ``, "needs [runId]"},
+		{ToolTask, `{"action":"deny","runId":"a"}`, "deny is an action of core_decide"},
 		{ToolAct, `{"mode":"auto","task":"x"}`, "none of oneshot and agentic"},
 		{ToolAct, `{"mode":"agentic","task":"x","timeout":-1}`, "not 100 to 86400000"},
 		{ToolSkill, `{"action":"read"}`, "needs [name]"},

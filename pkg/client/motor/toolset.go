@@ -4,14 +4,12 @@ package motor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 const (
@@ -145,8 +143,8 @@ func (t *Toolset) mayUse(ctx context.Context, c *credentialArgument) error {
 	return fmt.Errorf("the credential %q: the annotation %s of the Secret %q does not name %q: %w", c.Name, annotationHosts, c.Secret, beyond, refused)
 }
 
-// actionApprove is of core_task and of core_skill.
-const actionApprove = "approve"
+// actionRespond and actionApprove are of core_task, the second one of core_skill too. core_decide has all that a person can decide.
+const actionRespond, actionApprove = "respond", "approve"
 
 type taskArguments struct {
 	Action         string            `json:"action"`
@@ -157,38 +155,15 @@ type taskArguments struct {
 	TimeoutSeconds int               `json:"timeoutSeconds"`
 	AskID          string            `json:"askId"`
 	Answer         string            `json:"answer"`
-	Files          []answerFile      `json:"files"`
-	Decision       v1alpha1.Decision `json:"decision"`
 	Digest         string            `json:"digest"`
-	WholeRun       bool              `json:"wholeRun"`
-	Reason         string            `json:"reason"`
 	Guidance       string            `json:"guidance"`
 	Domains        []v1alpha1.Domain `json:"domains"`
-}
-
-// answerFile is a text file that goes with an answer.
-type answerFile struct {
-	Path    string `json:"path"`
-	Content string `json:"content"`
-}
-
-// responseFiles are the files that go with an answer, as a response has them.
-func (a *taskArguments) responseFiles() ([]v1alpha1.ResponseFile, error) {
-	var files []v1alpha1.ResponseFile
-	for _, f := range a.Files {
-		file, err := asks.File(f.Path, []byte(f.Content))
-		if err != nil {
-			return nil, fmt.Errorf("the file %q: %w", f.Path, err)
-		}
-		files = append(files, file)
-	}
-	return files, nil
 }
 
 // decides reports whether only a person may decide what the call does.
 func (a *taskArguments) decides() bool {
 	switch a.Action {
-	case "respond", actionApprove, "deny":
+	case actionRespond, actionApprove:
 		return true
 	case "retry":
 		// Another attempt is the program's to make. Where it may reach is not.
@@ -228,10 +203,12 @@ func (t *Toolset) task(ctx context.Context, a taskArguments, progress func(Event
 			return nil, err
 		}
 		return t.Client.Retry(ctx, to, a.Guidance, a.Domains...)
-	case "respond", actionApprove, "deny":
+	case actionRespond, actionApprove:
 		return t.answer(ctx, a)
+	case DecideDeny, DecideAllow, DecideSettle:
+		return nil, fmt.Errorf("%s is an action of %s", a.Action, ToolDecide)
 	}
-	return nil, fmt.Errorf("the action %q is none of list, status, wait, cancel, respond, approve, deny, log and retry", a.Action)
+	return nil, fmt.Errorf("the action %q is none of list, status, wait, cancel, respond, approve, log and retry", a.Action)
 }
 
 // answer carries out what a person decided. It needs the id of the ask: without it the answer could be to another one than the person saw.
@@ -244,34 +221,13 @@ func (t *Toolset) answer(ctx context.Context, a taskArguments) (any, error) {
 		return nil, err
 	}
 	switch {
-	case a.Action == "deny":
-		return t.Client.Deny(ctx, to, a.Digest, a.Reason)
-	case a.Action == actionApprove && a.Digest == "":
-		// A domain has no digest. A call without one is refused, with the digest that there is.
-		_, ask, err := t.Client.find(ctx, to, &v1alpha1.Response{}, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
-		if err != nil {
-			return nil, err
-		}
-		if ask.Kind == v1alpha1.InputDomainRequest {
-			return t.Client.Allow(ctx, to, a.WholeRun, a.Reason)
-		}
-		return t.Client.Approve(ctx, to, "", a.WholeRun, a.Reason)
 	case a.Action == actionApprove:
-		return t.Client.Approve(ctx, to, a.Digest, a.WholeRun, a.Reason)
-	case a.Decision != "" && a.Answer != "":
-		return nil, errors.New("respond takes answer, for a question, or decision, for a call of unknown outcome, and not both")
-	case len(a.Files) > 0 && a.Answer == "":
-		return nil, errors.New("files go with answer alone")
-	case a.Decision != "":
-		return t.Client.Settle(ctx, to, a.Decision, a.Reason)
+		// A call without a digest is refused, with the digest that there is.
+		return t.Client.Approve(ctx, to, a.Digest, false, "")
 	case a.Answer == "":
-		return nil, missing(a.Action, "answer or decision")
+		return nil, missing(a.Action, "answer")
 	}
-	files, err := a.responseFiles()
-	if err != nil {
-		return nil, err
-	}
-	return t.Client.Respond(ctx, to, a.Answer, files...)
+	return t.Client.Respond(ctx, to, a.Answer)
 }
 
 // ref is the ask that the call names. A model that leaves the UID of the run out answers the run that has the name now.

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/pkg/client/clientset/versioned/fake"
+	"motorcortex.dev/motorcortex/pkg/client/motor"
+)
+
+// asking is a server with a run that asks a question, and the cluster of both.
+func asking(life context.Context, t *testing.T, consent bool) (*Server, *fake.Clientset) {
+	t.Helper()
+	cluster := fake.NewSimpleClientset(&v1alpha1.MotorRun{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "uid"},
+		Spec:       v1alpha1.MotorRunSpec{Task: "count", Responses: []v1alpha1.Response{{ID: "earlier", Answer: "x"}}},
+		Status:     v1alpha1.MotorRunStatus{Phase: v1alpha1.PhaseAwaitingInput, PendingInputs: []v1alpha1.PendingInput{{ID: "q", Kind: v1alpha1.InputQuestion, Question: "Which?"}}},
+	})
+	client, err := motor.NewFor(motor.Clients{Motor: cluster}, "ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(life, client, consent, Bounds{}), cluster
+}
+
+// by connects a program of a version of the protocol that has these forms, nil for one without.
+func by(t *testing.T, s *Server, version string, forms func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error)) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := s.Connect(t.Context(), here, nil); err != nil {
+		t.Fatal(err)
+	}
+	program := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: forms})
+	session, err := program.Connect(t.Context(), there, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// responses are those of the run, but for the one that it had.
+func responses(t *testing.T, cluster *fake.Clientset) []v1alpha1.Response {
+	t.Helper()
+	run, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Get(t.Context(), "a", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Spec.Responses[1:]
+}
+
+const decides = `{"action":"answer","runId":"a","runUid":"uid","askId":"q","answer":"red"}`
+
+func accepts(answer string) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": answer}}, nil
+	}
+}
+
+// Where the program can ask a person, the person decides, by both kinds of the protocol. Where it cannot, nothing is changed.
+func TestAPersonDecidesInAForm(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-06-18", "2025-11-25", statelessVersion} {
+		for name, tt := range map[string]struct {
+			tool, arguments string
+			consent         bool
+			forms           func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error)
+			want            string // the answer that is sent
+			says            string // a part of the error
+		}{
+			"another answer":   {motor.ToolDecide, decides, true, accepts("blue"), "blue", ""},
+			"by core_task":     {motor.ToolTask, `{"action":"respond","runId":"a","askId":"q","answer":"red"}`, true, accepts("blue"), "blue", ""},
+			"the program asks": {motor.ToolDecide, strings.Replace(decides, `"answer","`, `"ask","`, 1), true, accepts("blue"), "blue", ""},
+			"no forms":         {motor.ToolDecide, decides, true, nil, "red", ""},
+			"no forms to ask":  {motor.ToolDecide, `{"action":"ask","runId":"a","runUid":"uid","askId":"q"}`, true, nil, "", "cannot ask a person"},
+			"no consent":       {motor.ToolDecide, decides, false, accepts("blue"), "", "--allow-consent"},
+			"another run":      {motor.ToolDecide, strings.Replace(decides, `"uid"`, `"former"`, 1), true, accepts("blue"), "", "another one of its name"},
+			"another ask":      {motor.ToolDecide, strings.Replace(decides, `"q"`, `"r"`, 1), true, accepts("blue"), "", "does not ask anything under the id"},
+			"the person declines": {motor.ToolDecide, decides, true, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}, "", "did not decide"},
+			"the form is closed": {motor.ToolDecide, decides, true, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "cancel"}, nil
+			}, "", "did not decide"},
+		} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				t.Parallel()
+				s, cluster := asking(t.Context(), t, tt.consent)
+				result, err := by(t, s, version, tt.forms).CallTool(t.Context(), &mcp.CallToolParams{Name: tt.tool, Arguments: json.RawMessage(tt.arguments)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				said := result.Content[0].(*mcp.TextContent).Text
+				if result.IsError != (tt.says != "") || !strings.Contains(said, tt.says) {
+					t.Errorf("got %s, want %q", said, tt.says)
+				}
+				sent := responses(t, cluster)
+				if tt.want == "" && len(sent) != 0 || tt.want != "" && (len(sent) != 1 || sent[0].Answer != tt.want || sent[0].ID != "q") {
+					t.Errorf("sent %+v, want %q", sent, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// The ask that the person is shown is the one of the cluster, and an answer to a form is none to another form.
+func TestAFormThatIsNotTheOneShownDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-11-25", statelessVersion} {
+		s, cluster := asking(t.Context(), t, true)
+		changes := func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if !strings.Contains(r.Params.Message, "Question:\n| Which?") {
+				t.Errorf("the form says %s", r.Params.Message)
+			}
+			run, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Get(t.Context(), "a", metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			run.Status.PendingInputs[0].ID, run.Status.PendingInputs[0].Question = "q2", "Delete all of it?"
+			if _, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Update(t.Context(), run, metav1.UpdateOptions{}); err != nil {
+				return nil, err
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil
+		}
+		result, err := by(t, s, version, changes).CallTool(t.Context(), &mcp.CallToolParams{Name: motor.ToolDecide, Arguments: json.RawMessage(decides)})
+		if err != nil || !result.IsError || len(responses(t, cluster)) != 0 {
+			t.Errorf("%s: %+v, %v", version, result, err)
+		}
+	}
+}
+
+// What a person said of one form is nothing about another one.
+func TestAnAnswerIsOneToTheFormThatWasShown(t *testing.T) {
+	t.Parallel()
+	s, cluster := asking(t.Context(), t, true)
+	session := by(t, s, statelessVersion, accepts("blue"))
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{
+		Name: motor.ToolDecide, Arguments: json.RawMessage(decides), RequestState: "of another form",
+		InputResponses: mcp.InputResponseMap{formID: &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "blue"}}},
+	})
+	if err != nil || !result.IsError || !strings.Contains(result.Content[0].(*mcp.TextContent).Text, "is not the one that the person saw") || len(responses(t, cluster)) != 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// A form that a person leaves open ends with the server, as every call does.
+func TestAFormEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	life, stop := context.WithCancel(t.Context())
+	s, cluster := asking(life, t, true)
+	shown, leave := make(chan struct{}), make(chan struct{})
+	defer close(leave)
+	session := by(t, s, "2025-11-25", func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		close(shown)
+		<-leave
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	})
+	ended := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		result, _ := session.CallTool(t.Context(), &mcp.CallToolParams{Name: motor.ToolDecide, Arguments: json.RawMessage(decides)})
+		ended <- result
+	}()
+	<-shown
+	stop()
+	select {
+	case result := <-ended:
+		if result != nil && !result.IsError {
+			t.Errorf("got %+v", result)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the call goes on")
+	}
+	if len(responses(t, cluster)) != 0 {
+		t.Error("something was sent")
+	}
+}
