@@ -37,6 +37,7 @@ type slackApp struct {
 }
 
 type slackMessage struct {
+	Type   string `json:"response_type"`
 	Blocks []struct {
 		Text     struct{ Text string }
 		Elements []slackButton
@@ -111,6 +112,12 @@ func (s *slackApp) presses(person string, b slackButton) *slackMessage {
 	if code := s.posts(person, b, slackSecret); code != http.StatusOK {
 		s.t.Fatalf("status %d", code)
 	}
+	return s.told()
+}
+
+// told is the next message that Slack gets.
+func (s *slackApp) told() *slackMessage {
+	s.t.Helper()
 	select {
 	case m := <-s.replies:
 		return &m
@@ -178,6 +185,9 @@ func TestAnApprovalFromSlackHasTheNameOfThePerson(t *testing.T) {
 	}
 	if said := s.presses("UDANA", confirm).text(); !strings.Contains(said, "as "+dana) {
 		t.Fatalf("the person is told %q", said)
+	}
+	if left := s.told(); !strings.Contains(left.text(), "Approve once, by "+dana) || left.Type != "" {
+		t.Errorf("the message in the channel became %+v", left)
 	}
 	got := r.response()
 	if got.RespondedBy != dana || got.Decision != v1alpha1.DecisionApproveOnce || got.Digest != r.run().Status.PendingInputs[0].Action.ArgsDigest {

@@ -28,16 +28,14 @@ type confirmation struct {
 	MAC   []byte `json:"mac,omitempty"`
 }
 
-// seal returns the value of a confirmation for one person.
-func seal(key []byte, c confirmation, who *user, now time.Time) (string, error) {
+// seal returns the value of a confirmation for one person, and its seal.
+func seal(key []byte, c confirmation, who *user, now time.Time) (value string, mac []byte, err error) {
 	c.Until = now.Add(confirmFor).Unix()
-	mac, err := macOf(key, c, who)
-	if err != nil {
-		return "", err
+	if c.MAC, err = macOf(key, c, who); err != nil {
+		return "", nil, err
 	}
-	c.MAC = mac
-	value, err := json.Marshal(c)
-	return string(value), err
+	content, err := json.Marshal(c)
+	return string(content), c.MAC, err
 }
 
 // open returns the confirmation in a value, if it was made for that person and counts now.

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -17,11 +18,11 @@ func TestOnlyWhatWasShownToAPersonIsConfirmed(t *testing.T) {
 	key, now := []byte("s3cret"), time.Unix(1_700_000_000, 0)
 	dana := &user{ID: "U1", of: "T1"}
 	of := confirmation{Seen: "abc", Button: notice.Button{Namespace: "team", Run: "fix", UID: "u", ID: "a1", Digest: "sha256:1", Decision: v1alpha1.DecisionDeny}}
-	value, err := seal(key, of, dana, now)
+	value, mac, err := seal(key, of, dana, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := open(key, value, dana, now.Add(confirmFor-time.Second)); err != nil || c.Button != of.Button || c.Seen != "abc" {
+	if c, err := open(key, value, dana, now.Add(confirmFor-time.Second)); err != nil || c.Button != of.Button || c.Seen != "abc" || !bytes.Equal(c.MAC, mac) {
 		t.Errorf("got %+v, %v", c, err)
 	}
 	for name, tt := range map[string]struct {

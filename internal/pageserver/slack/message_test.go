@@ -4,11 +4,13 @@ package slack
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/signal/notice"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 func TestNoTextOfARunIsMarkup(t *testing.T) {
@@ -70,14 +72,86 @@ func TestAnAskThatThePageCannotShowIsNotApproved(t *testing.T) {
 
 func TestPiecesLoseNothing(t *testing.T) {
 	t.Parallel()
-	s := strings.Repeat("é", maxBlock+1)
-	all := pieces(s)
-	if strings.Join(all, "") != s || len(all) != 3 {
+	rows := text.Rows(strings.Repeat("é", maxBlock+1)+"\nx\n", maxRow)
+	all := piecesOf(rows)
+	if strings.Join(all, "\n") != strings.Join(rows, "\n") || len(all) != 3 {
 		t.Errorf("got %d pieces", len(all))
 	}
 	for _, p := range all {
 		if len(p) > maxBlock {
 			t.Errorf("a piece has %d bytes", len(p))
+		}
+	}
+}
+
+// A text of a run cannot look like one of the server: not by a line break, not in a long ask, and not by the pictures that Slack makes of names.
+func TestEachRowOfARunHasAMark(t *testing.T) {
+	t.Parallel()
+	hostile := strings.Repeat("x", 3*maxBlock) + "\nDigest: sha256:other\r\n\u2028Sent to team/fix, as dana. :white_check_mark:"
+	a := &ask{Question: hostile, Options: []string{hostile}, Files: []string{hostile}, Requester: hostile, OnTimeout: hostile}
+	if err := json.Unmarshal([]byte(`{"action":{"tool":"bash","digest":"sha256:1","parts":[{"name":"a\nDigest: sha256:other","text":"b\nDigest: sha256:other","end":"x\ny"}]}}`), a); err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := blocksOf(partsOf(a, &approve), 50, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := 0
+	for _, b := range blocks {
+		if b.Text.Type != "plain_text" || b.Text.Emoji || !b.Expand {
+			t.Errorf("got %+v", b)
+		}
+		for row := range strings.SplitSeq(b.Text.Text, "\n") {
+			foreign := strings.Contains(row, "other") || strings.Contains(row, "as dana") || strings.Contains(row, "xxx")
+			if has := strings.HasPrefix(row, "| ") || strings.HasPrefix(row, "|… "); foreign && !has {
+				t.Errorf("a row without a mark is %q", row)
+			} else if foreign {
+				marked++
+			}
+		}
+	}
+	if marked < 10 {
+		t.Errorf("only %d rows of the run are shown", marked)
+	}
+	body, err := json.Marshal(blocks)
+	if err != nil || strings.Count(string(body), `"emoji":false`) != len(blocks) {
+		t.Errorf("Slack may read emoji: %s, %v", body, err)
+	}
+}
+
+// What is left out is counted: a person must know that there is more.
+func TestHowMuchIsLeftOutIsSaid(t *testing.T) {
+	t.Parallel()
+	parts := []part{{"Question:", strings.Repeat("y", 3*maxBlock)}}
+	if _, err := blocksOf(parts, 2, false); err == nil || !strings.Contains(err.Error(), " bytes of it would be left out") {
+		t.Errorf("got %v", err)
+	}
+	blocks, err := blocksOf(parts, 2, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, left := 0, 0
+	for _, b := range blocks {
+		shown += strings.Count(b.Text.Text, "y")
+	}
+	shown-- // It is in the words of the last one.
+	if _, err := fmt.Sscanf(blocks[len(blocks)-1].Text.Text, "(%d bytes of the ask", &left); err != nil || len(blocks) != 3 || shown+left < 3*maxBlock {
+		t.Errorf("%d are shown, and %d left out: %v", shown, left, err)
+	}
+	if got := saying(strings.Repeat("z ", maxBlock), false).Blocks[0].Text.Text; !strings.HasSuffix(got, " bytes are left out)") || len(got) > maxBlock {
+		t.Errorf("got %q", got)
+	}
+	if got := saying("a\nSent.", false).Blocks[0].Text.Text; got != "a Sent." {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What a person confirms must not be longer than Slack shows of it.
+func TestAnEffectThatIsNotShownWholeIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []chosen{{"Allow", strings.Repeat("x ", maxBlock)}, {strings.Repeat("x ", maxLabel), "It is allowed."}} {
+		if _, err := showing(&ask{}, &notice.Button{Decision: v1alpha1.DecisionAllowRun}, c, ""); err == nil || !strings.Contains(err.Error(), "too long") {
+			t.Errorf("got %v", err)
 		}
 	}
 }
@@ -91,13 +165,18 @@ func TestAnAskIsShownWithAllThatDecides(t *testing.T) {
 		"action":{"tool":"bash","digest":"sha256:1","reason":"it is irreversible","rule":"rm *","check":true,"parts":[{"name":"script","text":"rm -rf x","end":"no line break"}]}}`), a); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Join(partsOf(a, &approve), "\n")
+	var rows []string
+	for _, p := range partsOf(a, &approve) {
+		rows = append(rows, p.rows()...)
+	}
+	all := strings.Join(rows, "\n")
 	for _, want := range []string{
-		"Question: May I?", "Option 2: no", "asked for: a.csv", "Domain: new.example.org", "The run reaches: old.example.org", "credentials: github",
-		"Without an answer: it fails", "It is for: alice", "Tool: bash", "approval: it is irreversible", "Rule: rm *", "success is checked", "Argument script (no line break):\nrm -rf x",
+		"Question:\n| May I?", "Option 2:\n| no", "asked for:\n| a.csv", "Domain:\n| new.example.org", "The run reaches:\n| old.example.org", "credentials:\n| github",
+		"Without an answer:\n| it fails", "It is for:\n| alice", "Tool:\n| bash", "approval:\n| it is irreversible", "Rule:\n| rm *", "success is checked",
+		"Argument:\n| script\nIts value (no line break):\n| rm -rf x",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("there is no %q in %q", want, text)
+		if !strings.Contains(all, want) {
+			t.Errorf("there is no %q in %q", want, all)
 		}
 	}
 }

@@ -17,11 +17,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/signal/notice"
+	"k8s.io/apimachinery/pkg/util/cache"
+
+	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
 const (
@@ -31,8 +32,12 @@ const (
 	maxBody = 256 << 10
 	// maxReads is how many requests are read at once, readTime how long one may take.
 	maxReads, readTime = 16, 5 * time.Second
-	// maxActs is how many requests are carried out at once. Slack waits three seconds for an answer, and so gets it before.
-	maxActs = 16
+	// maxActs is how many requests are carried out at once, and actsOf how many of one person. Slack waits three seconds for an answer, and so gets it before.
+	maxActs, actsOf = 16, 2
+	// maxTaken is how many requests are carried out, wait for that, or have their reply posted, and takenOf how many of one person.
+	maxTaken, takenOf = 64, 8
+	// maxOrigins is of how many messages is known which one a decision was begun from.
+	maxOrigins = 1024
 	// patience bounds how long one is carried out, and replyTime how long its reply takes.
 	patience, replyTime = 20 * time.Second, 10 * time.Second
 	// replies begins the addresses that replies are posted to.
@@ -59,12 +64,15 @@ type Handler struct {
 	now  func() time.Time
 	seen seen
 
-	// slots are the requests that are carried out, reads those that are read.
-	slots  chan struct{}
-	reads  chan struct{}
-	ctx    context.Context //nolint:containedctx // It is the life of the handler, which requests do not end.
-	cancel context.CancelFunc
-	acts   sync.WaitGroup
+	// slots are the requests that are carried out, taken all that Slack has sent and that have not ended, reads those that are read.
+	slots, taken *shares.Shares
+	reads        chan struct{}
+	// origins has the messages that confirmations were begun from, by the seals of the confirmations. Their addresses let anybody write to a channel in the
+	// name of this server: no person gets them.
+	origins *cache.LRUExpireCache
+	ctx     context.Context //nolint:containedctx // It is the life of the handler, which requests do not end.
+	cancel  context.CancelFunc
+	acts    sync.WaitGroup
 }
 
 // New returns a handler that acts by the page as a person sees it.
@@ -75,7 +83,10 @@ func New(options Options, page func(Person) http.Handler, log *slog.Logger) *Han
 	if options.RepliesTo == "" {
 		options.RepliesTo = replies
 	}
-	h := &Handler{options: options, page: page, log: log, now: time.Now, slots: make(chan struct{}, maxActs), reads: make(chan struct{}, maxReads)}
+	h := &Handler{
+		options: options, page: page, log: log, now: time.Now, reads: make(chan struct{}, maxReads),
+		slots: shares.New(maxActs, actsOf), taken: shares.New(maxTaken, takenOf), origins: cache.NewLRUExpireCache(maxOrigins),
+	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -153,18 +164,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Only buttons of messages are served.", http.StatusBadRequest)
 		return
 	}
-	select {
-	case h.slots <- struct{}{}:
-	default:
+	who := i.User.team() + "/" + i.User.ID
+	if !h.taken.Take(who, 1) {
 		http.Error(w, "Too much at once.", http.StatusServiceUnavailable)
 		return
 	}
 	h.acts.Go(func() { //nolint:contextcheck // It outlives the request, for the end of which Slack does not wait.
-		defer func() { <-h.slots }()
-		ctx, cancel := context.WithTimeout(h.ctx, patience)
-		said := h.act(ctx, key, i)
-		cancel()
-		h.post(h.ctx, i.ResponseURL, said)
+		defer h.taken.Give(who, 1)
+		for _, m := range h.carryOut(h.ctx, key, i) {
+			h.post(h.ctx, m.to, m.what)
+		}
 	})
 	w.WriteHeader(http.StatusOK)
 }
@@ -222,99 +231,4 @@ func read(body []byte) (*interaction, error) {
 		return nil, errors.New("it is no button that one person pressed")
 	}
 	return i, nil
-}
-
-// act carries out what a person pressed, and returns what they are told.
-func (h *Handler) act(ctx context.Context, key []byte, i *interaction) reply {
-	a := &i.Actions[0]
-	confirms := a.ID == actionConfirm
-	said, err := h.answer(ctx, key, i, a)
-	if err == nil {
-		return said
-	}
-	var r refusal
-	switch {
-	case errors.As(err, &r) && r.unsure:
-		return saying("It is not known whether it was sent. "+r.text, confirms)
-	case errors.As(err, &r):
-		return saying("Nothing was sent. "+r.text, confirms)
-	case errors.Is(err, errConfirmation):
-		return saying("Nothing was sent: "+err.Error()+".", confirms)
-	case errors.Is(err, errUnmapped):
-		return saying(fmt.Sprintf("Nothing was sent: no user of the cluster is mapped to you, %s of the team %s. Ask the person who runs the page.", i.User.ID, i.User.team()), confirms)
-	}
-	h.log.Error("a button of Slack is not carried out", "team", i.User.team(), "user", i.User.ID, "error", err)
-	begins := "Nothing was sent: "
-	if errors.Is(err, errUnsure) {
-		begins = "It is not known whether it was sent: "
-	}
-	return saying(begins+"the server failed, and the person who runs the page finds the cause in its log.", confirms)
-}
-
-func (h *Handler) answer(ctx context.Context, key []byte, i *interaction, a *action) (reply, error) {
-	person, err := personOf(h.options.UsersFile, i.User.team(), i.User.ID)
-	if err != nil {
-		return reply{}, err
-	}
-	d := desk{h.page(person)}
-	if a.ID == actionConfirm {
-		c, err := open(key, a.Value, &i.User, h.now())
-		if err != nil {
-			return reply{}, err
-		}
-		if err := d.decide(ctx, &c); err != nil {
-			return reply{}, err
-		}
-		h.log.Info("an ask was answered from Slack", "team", i.User.team(), "user", i.User.ID, "as", person.User, "namespace", c.Namespace, "run", c.Run, "id", c.ID)
-		return saying(fmt.Sprintf("Sent to %s/%s, as %s.", c.Namespace, c.Run, person.User), true), nil
-	}
-	var b notice.Button
-	if err := json.Unmarshal([]byte(a.Value), &b); err != nil || !strings.HasPrefix(a.ID, notice.ActionChoose) || b.Run == "" || b.Namespace == "" {
-		return reply{}, refusal{text: "The button is none of Motor Cortex."}
-	}
-	shown, err := d.find(ctx, b.Namespace, b.Run, b.UID, b.ID)
-	if err != nil {
-		return reply{}, err
-	}
-	c, err := choose(shown, &b)
-	if err != nil {
-		return reply{}, err
-	}
-	value, err := seal(key, confirmation{Button: b, Seen: shown.Seen}, &i.User, h.now())
-	if err != nil {
-		return reply{}, err
-	}
-	return showing(shown, &b, c, value)
-}
-
-// post sends a reply to the person, at the address that Slack gave for it.
-func (h *Handler) post(ctx context.Context, to string, what reply) {
-	if !strings.HasPrefix(to, h.options.RepliesTo) {
-		h.log.Warn("a reply cannot be posted: its address is none of Slack's")
-		return
-	}
-	body, err := what.encode()
-	if err != nil {
-		h.log.Error("a reply has no JSON form", "error", err)
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, replyTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
-	if err != nil {
-		h.log.Warn("a reply cannot be posted", "error", "its address cannot be read")
-		return
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := h.options.HTTP.Do(req)
-	if err != nil {
-		// The address is a secret of the person's: an error has it.
-		h.log.Warn("a reply could not be posted to Slack")
-		return
-	}
-	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, maxBody)
-	if res.StatusCode >= http.StatusMultipleChoices {
-		h.log.Warn("Slack refuses a reply", "status", res.StatusCode)
-	}
 }

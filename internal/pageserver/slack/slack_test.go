@@ -32,7 +32,7 @@ type fake struct {
 	t *testing.T
 	h *Handler
 	// said are the replies, and done what the page was sent.
-	said chan reply
+	said chan posted
 	mu   sync.Mutex
 	done []string
 	as   []string
@@ -43,13 +43,19 @@ type fake struct {
 	replies string
 }
 
+// posted is a reply, and the path that it was posted to.
+type posted struct {
+	reply
+	path string
+}
+
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{t: t, said: make(chan reply, 8), status: http.StatusOK}
+	f := &fake{t: t, said: make(chan posted, 8), status: http.StatusOK}
 	f.show("sha256:1", "git push origin main")
 	slack := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var got reply
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+		got := posted{path: r.URL.Path}
+		if err := json.NewDecoder(r.Body).Decode(&got.reply); err != nil {
 			t.Errorf("a reply is no JSON: %v", err)
 		}
 		f.said <- got
@@ -100,8 +106,12 @@ func (f *fake) sent() []string {
 
 // request is a request of Slack about a button.
 func (f *fake) request(team, id, action, value string) *http.Request {
+	to := "actions/channel"
+	if action == actionConfirm {
+		to = "actions/person"
+	}
 	payload, err := json.Marshal(map[string]any{
-		"type": "block_actions", "user": map[string]any{"id": id}, "team": map[string]any{"id": team}, "response_url": f.replies + "actions/1",
+		"type": "block_actions", "user": map[string]any{"id": id}, "team": map[string]any{"id": team}, "response_url": f.replies + to,
 		"actions": []any{map[string]any{"action_id": action, "value": value}}, "container": map[string]any{"type": "message"},
 	})
 	if err != nil {
@@ -136,15 +146,22 @@ func (f *fake) presses(team, id, action, value string) reply {
 
 func (f *fake) told() reply {
 	f.t.Helper()
+	r := f.next()
+	if r.Type != "ephemeral" {
+		f.t.Errorf("it is told to all: %+v", r)
+	}
+	return r.reply
+}
+
+// next is the next reply.
+func (f *fake) next() posted {
+	f.t.Helper()
 	select {
 	case r := <-f.said:
-		if r.Type != "ephemeral" {
-			f.t.Errorf("it is told to all: %+v", r)
-		}
 		return r
 	case <-time.After(time.Minute):
 		f.t.Fatal("there is no reply")
-		return reply{}
+		return posted{}
 	}
 }
 
@@ -181,113 +198,7 @@ func (r reply) confirm() (button, bool) {
 }
 
 // A press shows the call as it is in the cluster, and only the confirmation of that sends a decision, as the person, about exactly what was shown.
-func TestAPersonConfirmsWhatTheClusterShows(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	shown := f.presses("T1", "U1", "motor.choose.0", valueOf(t, approve))
-	b, ok := shown.confirm()
-	if !ok || b.ActionID != actionConfirm || b.Text.Text != "Confirm: Approve once" || len(f.sent()) != 0 {
-		t.Fatalf("got %+v, sent %q", shown, f.sent())
-	}
-	for _, want := range []string{"Run team/fix asks:", "Question: Push?", "Tool: bash", "Argument script:\ngit push origin main", "Digest: sha256:1", "This call is made, once."} {
-		if !strings.Contains(shown.texts(), want) {
-			t.Errorf("there is no %q in %q", want, shown.texts())
-		}
-	}
-	if said := f.presses("T1", "U1", b.ActionID, b.Value); !said.ReplaceOriginal || !strings.Contains(said.texts(), "Sent to team/fix, as dana.") {
-		t.Errorf("got %+v", said)
-	}
-	want := `/api/runs/team/fix/asks/a1 {"decision":"ApproveOnce","digest":"sha256:1","seen":"seen-sha256:1","uid":"u"}`
-	if sent := f.sent(); len(sent) != 1 || sent[0] != want {
-		t.Errorf("sent is %q", sent)
-	}
-	for _, as := range f.as {
-		if as != "dana sre" {
-			t.Errorf("the page was asked as %q", as)
-		}
-	}
-}
-
-func TestPressesThatSendNothing(t *testing.T) {
-	t.Parallel()
-	other, foreign, later := approve, approve, approve
-	other.Digest, foreign.UID, later.ID = "sha256:2", "v", "a2"
-	offered := approve
-	offered.Decision = v1alpha1.DecisionApproveRun
-	option := notice.Button{Namespace: "team", Run: "fix", UID: "u", ID: "a1", Digest: "sha256:1", Option: 1}
-	for name, tt := range map[string]struct {
-		team, id, action, value string
-		set                     func(*fake)
-		says                    string
-	}{
-		"a person who is not mapped":     {"T1", "U2", "motor.choose.0", valueOf(t, approve), nil, "no user of the cluster is mapped to you, U2 of the team T1"},
-		"one of another team":            {"T2", "U1", "motor.choose.0", valueOf(t, approve), nil, "no user of the cluster is mapped to you"},
-		"another call":                   {"T1", "U1", "motor.choose.0", valueOf(t, other), nil, "another one than that of the message"},
-		"another run of the name":        {"T1", "U1", "motor.choose.0", valueOf(t, foreign), nil, "does not ask that any more"},
-		"an ask that is over":            {"T1", "U1", "motor.choose.0", valueOf(t, later), nil, "does not ask that any more"},
-		"a decision that is not offered": {"T1", "U1", "motor.choose.0", valueOf(t, offered), nil, "does not offer that"},
-		"an option of no question":       {"T1", "U1", "motor.choose.0", valueOf(t, option), nil, "does not offer that"},
-		"a confirmation that is made up": {"T1", "U1", actionConfirm, valueOf(t, approve), nil, "was not shown to you"},
-		"a button of another app":        {"T1", "U1", "vote", valueOf(t, approve), nil, "none of Motor Cortex"},
-		"a value that is none":           {"T1", "U1", "motor.choose.0", "{", nil, "none of Motor Cortex"},
-		"what the page refuses":          {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) { f.status = http.StatusConflict }, "it was answered already"},
-		"a call with a secret": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) {
-			f.show("sha256:1", "aws_access_key_id = AKIA"+"Z5XQW7RTUVLM2345")
-		}, "looks like a secret"},
-		"an option with a secret": {"T1", "U1", "motor.choose.0", valueOf(t, notice.Button{Namespace: "team", Run: "fix", UID: "u", ID: "a1", Option: 1}), func(f *fake) {
-			f.shown = `{"run":{"uid":"u","asks":[{"id":"a1","kind":"Question","seen":"s","question":"Which?","may":true,"options":["AKIA` + `Z5XQW7RTUVLM2345"],"choices":[]}]}}`
-		}, "looks like a secret"},
-		"a call that is too long": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) {
-			f.show("sha256:1", strings.Repeat("x y ", maxBlock*maxBlocks))
-		}, "too long for Slack"},
-		"a file of users with a mistake": {"T1", "U1", "motor.choose.0", valueOf(t, approve), func(f *fake) { f.h.options.UsersFile = write(f.t, "users: 1") }, "Nothing was sent: the server failed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFake(t)
-			if tt.set != nil {
-				tt.set(f)
-			}
-			said := f.presses(tt.team, tt.id, tt.action, tt.value)
-			if _, offers := said.confirm(); offers || !strings.Contains(said.texts(), tt.says) || len(f.sent()) != 0 {
-				t.Errorf("got %+v, sent %q", said, f.sent())
-			}
-		})
-	}
-}
-
 // A cluster that does not answer can have taken what was sent.
-func TestAPersonIsToldWhenItIsNotKnownWhetherItWasSent(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	b, _ := f.presses("T1", "U1", "motor.choose.0", valueOf(t, approve)).confirm()
-	for status, says := range map[int]string{
-		http.StatusConflict: "Nothing was sent.", http.StatusForbidden: "Nothing was sent.", http.StatusBadGateway: "It is not known whether it was sent.",
-	} {
-		f.mu.Lock()
-		f.status = status
-		f.mu.Unlock()
-		// Each request of Slack is another one.
-		if said := f.presses("T1", "U1", actionConfirm, b.Value+strings.Repeat(" ", status%100)); !strings.HasPrefix(said.texts(), says) {
-			t.Errorf("status %d: %q", status, said.texts())
-		}
-	}
-}
-
-func TestWhatIsLongOrSecretCanBeDenied(t *testing.T) {
-	t.Parallel()
-	deny := approve
-	deny.Decision = v1alpha1.DecisionDeny
-	for _, arguments := range []string{"aws_access_key_id = AKIA" + "Z5XQW7RTUVLM2345", strings.Repeat("x y ", maxBlock*maxBlocks)} {
-		f := newFake(t)
-		f.show("sha256:1", arguments)
-		said := f.presses("T1", "U1", "motor.choose.1", valueOf(t, deny))
-		if b, ok := said.confirm(); !ok || b.Text.Text != "Confirm: Deny" || b.Style != "danger" || strings.Contains(said.texts(), "AKIA") || len(said.Blocks) > 50 {
-			t.Errorf("got %+v", said)
-		}
-	}
-}
-
 func TestRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -382,48 +293,9 @@ func (w writes) Write(p []byte) (int, error) {
 }
 
 // A request that Slack has signed has the address of the reply. It must be one of Slack's all the same.
-func TestARequestHasNoOtherHostCalled(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	called := make(chan bool, 1)
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called <- true }))
-	defer other.Close()
-	f.h.post(t.Context(), other.URL+"/actions", saying("x", false))
-	f.h.post(t.Context(), f.replies+"actions", saying("y", false))
-	if got := f.told(); !strings.Contains(got.texts(), "y") || len(called) > 0 {
-		t.Errorf("got %+v, and another host is called: %d", got, len(called))
-	}
-}
-
-// Slack waits for three seconds. What a slow cluster takes longer for is bounded in its number.
-func TestOnlySoMuchIsCarriedOutAtOnce(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	wait := make(chan struct{})
-	f.h.page = func(Person) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			select {
-			case <-wait:
-			case <-r.Context().Done():
-			}
-			w.WriteHeader(http.StatusBadGateway)
-		})
-	}
-	for i := range maxActs + 1 {
-		b := approve
-		b.ID = strconv.Itoa(i)
-		want := http.StatusOK
-		if i == maxActs {
-			want = http.StatusServiceUnavailable
-		}
-		if got := f.serve(f.request("T1", "U1", "motor.choose.0", valueOf(t, b))); got != want {
-			t.Errorf("request %d: status %d", i, got)
-		}
-	}
-	// The end of the server ends them.
-	f.h.Close()
-	if len(f.h.slots) != 0 {
-		t.Errorf("%d requests outlive the server", len(f.h.slots))
-	}
-	close(wait)
-}
+// A question with options and a domain are answered as a call is approved: what was chosen is shown, and confirmed.
+// A server that was started again knows no message any more. What a person confirms is sent all the same.
+// slow has the page wait, and returns what tells of each request, and what ends them.
+// nth is a request of a person which is not the one before it.
+// Slack waits for three seconds. What a slow cluster takes longer for is bounded in its number, and no person takes the places of the others.
+// A reply that Slack takes its time for takes the place of no request, nor does a person who is none of the cluster.
