@@ -8,10 +8,10 @@ shows them to a model says so, and one that shows them at a terminal escapes the
 from .asks import Ask, AskRef
 from .client import Client
 from .digest import args_digest
-from .errors import AlreadyAnswered, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout, Unreadable
+from .errors import AlreadyAnswered, BusyError, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout, Unreadable
 from .watch import Event
 
 __all__ = [
-    "AlreadyAnswered", "Ask", "AskRef", "Client", "Event", "Gone", "MotorCortexError", "NotAsked", "NotFound", "Refused", "Timeout", "Unreadable",
+    "AlreadyAnswered", "Ask", "AskRef", "BusyError", "Client", "Event", "Gone", "MotorCortexError", "NotAsked", "NotFound", "Refused", "Timeout", "Unreadable",
     "args_digest",
 ]

@@ -58,10 +58,11 @@ class AsyncClient:
     async def run(
         self, task: str, *, name: str = "", tools: Sequence[str] = (), domains: Sequence[str] = (), skill: str = "", inputs: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None, model: str = "", approval: Literal["", "Never", "Irreversible", "Always"] = "",
-        spec: Mapping[str, Any] | None = None,
+        spec: Mapping[str, Any] | None = None, queue: bool = True,
     ) -> MotorRun:
         return await self._do(
             self._of.run, task, name=name, tools=tools, domains=domains, skill=skill, inputs=inputs, files=files, model=model, approval=approval, spec=spec,
+            queue=queue,
         )
 
     async def get(self, name: str) -> MotorRun:

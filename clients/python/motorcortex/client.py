@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 import kubernetes.client
 
 from .asks import Ask, AskRef, asks_of
+from .busy import check_place
 from .decide import Decision, arguments_of, decide, read_run
 from .errors import MotorCortexError, Refused, Unreadable
 from .refused import refused
@@ -40,9 +41,12 @@ class Client:
     def run(
         self, task: str, *, name: str = "", tools: Sequence[str] = (), domains: Sequence[str] = (), skill: str = "", inputs: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None, model: str = "", approval: Literal["", "Never", "Irreversible", "Always"] = "",
-        spec: Mapping[str, Any] | None = None,
+        spec: Mapping[str, Any] | None = None, queue: bool = True,
     ) -> MotorRun:
         """Creates a run and returns it. files are texts for the workspace by their paths. spec has any other fields of a MotorRun's spec.
+
+        Where the MotorCortex of the namespace has no place for a run now, the run waits for one. With queue=False, or where runs must not wait, BusyError
+        is raised instead. Two calls in the same instant can both find a place: then the API server decides.
 
         A request without an answer raises MotorCortexError: the run may have been created. Give it a name to be able to try again.
         """
@@ -62,6 +66,8 @@ class Client:
             body["model"] = {"name": model}
         if approval:
             body["approval"] = {"required": approval}
+        if body.get("mode", "Agentic") == "Agentic":
+            check_place(self._transport, self.runs(), queue)
         return self._create(body, name)
 
     def act(

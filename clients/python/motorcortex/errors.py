@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The errors of the package. Each says what was refused, where, and what to do."""
 
+from collections.abc import Sequence
+
 
 class MotorCortexError(Exception):
     """The base of all errors here."""
@@ -28,6 +30,16 @@ class AlreadyAnswered(NotAsked):
     def __init__(self, message: str, same: bool = False) -> None:
         super().__init__(message)
         self.same = same
+
+
+class BusyError(MotorCortexError):
+    """The namespace has no place for a run. runs hold the places, or wait for one before it: the oldest first, eight at most."""
+
+    def __init__(self, namespace: str, runs: Sequence[str]) -> None:
+        super().__init__(
+            f"Motor Cortex is busy in the namespace {namespace} (run {', '.join(runs)}): wait until it has ended, cancel it, or give queue=True where runs may wait",
+        )
+        self.namespace, self.runs = namespace, list(runs)
 
 
 class Timeout(MotorCortexError):

@@ -25,7 +25,7 @@ TRIES, PAUSE = 3, 1.0
 # The longest event of a watch that is read, in bytes. An API server stores no larger objects.
 MAX_EVENT = 8 << 20
 
-Plural = Literal["motorruns", "motorsteps"]
+Plural = Literal["motorruns", "motorsteps", "motorcortices"]
 
 _T = TypeVar("_T")
 
@@ -205,8 +205,11 @@ def _checked(plural: Plural, value: Any) -> dict[str, Any]:
     if not isinstance(metadata, dict) or not all(isinstance(metadata.get(key), str) for key in ("name", "uid", "resourceVersion")):
         raise Failure(0, f"it is no object of the kind {plural}: {_head(value)}", unreadable=True)
     spec, status = value.get("spec"), value.get("status", {})
+    if plural == "motorcortices":
+        _check_bound(value["metadata"]["name"], spec)
+        return cast(dict[str, Any], value)
     parts = (
-        ((spec, "responses", ("id",)), (status, "pendingInputs", ("id", "kind"))) if plural == "motorruns" else
+        ((spec, "responses", ("id",)), (status, "pendingInputs", ("id", "kind")), (status, "conditions", ("type", "status"))) if plural == "motorruns" else
         ((spec, "toolCalls", ("id",)), (status, "asks", ("id",)))
     )
     for part, key, needs in parts:
@@ -214,6 +217,12 @@ def _checked(plural: Plural, value: Any) -> dict[str, Any]:
         if not isinstance(entries, list) or not all(isinstance(e, dict) and all(isinstance(e.get(need), str) for need in needs) for e in entries):
             raise Failure(0, f"{plural} {metadata['name']} has no readable {key}", unreadable=True)
     return cast(dict[str, Any], value)
+
+
+def _check_bound(name: str, spec: Any) -> None:
+    bound = spec.get("concurrency") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or bound is not None and not (isinstance(bound, dict) and isinstance(bound.get("maxActive", 1), int)):
+        raise Failure(0, f"motorcortices {name} has no readable spec", unreadable=True)
 
 
 def _head(value: Any) -> str:

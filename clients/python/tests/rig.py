@@ -83,6 +83,9 @@ class Rig(unittest.TestCase):
         self.streams: list[list[Any]] = []
         self.begun: list[Stream] = []
         self.api.list_namespaced_custom_object.side_effect = self.lists
+        # The MotorCortex of the namespace, None if it has none.
+        self.cortex: Any = None
+        self.has(None)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -97,8 +100,14 @@ class Rig(unittest.TestCase):
         return self.begun[-1]
 
     def has(self, run: Any) -> None:
-        self.api.get_namespaced_custom_object.side_effect = None
-        self.api.get_namespaced_custom_object.return_value = run
+        self.api.get_namespaced_custom_object.side_effect = lambda *args, **_: self.bounds() if args[3] == "motorcortices" else run
+
+    def bounds(self) -> Any:
+        if self.cortex is None:
+            raise refusal(404, "there is none")
+        if isinstance(self.cortex, Exception):
+            raise self.cortex
+        return self.cortex
 
     def has_step(self, run: Any, step: Any) -> None:
         self.api.get_namespaced_custom_object.side_effect = lambda *args, **_: run if args[3] == "motorruns" else step

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 
 import { type Ask, type AskRef, asksOf } from "./asks.js";
+import { checkPlace } from "./busy.js";
 import { argumentsOf, decide, type Decision } from "./decide.js";
 import { MotorCortexError, Refused, Unreadable } from "./errors.js";
 import { refused } from "./refused.js";
@@ -31,6 +32,11 @@ export interface RunOptions extends Pick<Limits, "signal"> {
   readonly approval?: "Never" | "Irreversible" | "Always";
   /** Any other fields of the spec. */
   readonly spec?: Partial<MotorRunSpec>;
+  /**
+   * Lets the run wait where the MotorCortex of the namespace has no place for it now: true unless it is given. With false, or where runs must not wait,
+   * BusyError is thrown instead. Two calls in the same instant can both find a place: then the API server decides.
+   */
+  readonly queue?: boolean;
 }
 
 /** A program that is run without a model. */
@@ -120,6 +126,13 @@ export class Client {
     }
     if (options.approval) {
       spec.approval = { required: options.approval };
+    }
+    return this.#run(spec, options);
+  }
+
+  async #run(spec: Partial<MotorRunSpec>, options: RunOptions): Promise<MotorRun> {
+    if ((spec.mode ?? "Agentic") === "Agentic") {
+      await checkPlace(this.#transport, this.namespace, this.runs(options), options.queue ?? true, options.signal);
     }
     return this.#create(spec, options.name, options.signal);
   }

@@ -30,6 +30,20 @@ export class AlreadyAnswered extends NotAsked {
   }
 }
 
+/** The namespace has no place for a run. runs hold the places, or wait for one before it: the oldest first, eight at most. */
+export class BusyError extends MotorCortexError {
+  readonly namespace: string;
+  readonly runs: readonly string[];
+
+  constructor(namespace: string, runs: readonly string[]) {
+    super(
+      `Motor Cortex is busy in the namespace ${namespace} (run ${runs.join(", ")}): wait until it has ended, cancel it, or give queue: true where runs may wait`,
+    );
+    this.namespace = namespace;
+    this.runs = runs;
+  }
+}
+
 /** An answer is none of an API server: it is broken, or a proxy gave it. */
 export class Unreadable extends MotorCortexError {}
 

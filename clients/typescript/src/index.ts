@@ -9,6 +9,6 @@
 export type { Ask, AskRef } from "./asks.js";
 export { type Acted, type ActOptions, Client, type ClientOptions, type DecisionOptions, type RunOptions, type ScopeOptions } from "./client.js";
 export { argsDigest } from "./digest.js";
-export { AlreadyAnswered, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout, Unreadable } from "./errors.js";
+export { AlreadyAnswered, BusyError, Gone, MotorCortexError, NotAsked, NotFound, Refused, Timeout, Unreadable } from "./errors.js";
 export type * from "./types.js";
 export type { Clock, Event, Limits } from "./watch.js";

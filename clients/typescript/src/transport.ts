@@ -3,7 +3,7 @@
 import { ApiException, CustomObjectsApi, type KubeConfig, type ObservableMiddleware, PatchStrategy, setHeaderOptions, Watch } from "@kubernetes/client-node";
 
 /** The kinds that a client reads. */
-export type Plural = "motorruns" | "motorsteps";
+export type Plural = "motorruns" | "motorsteps" | "motorcortices";
 
 /** One change of a JSON patch. */
 export interface Change {
@@ -206,6 +206,16 @@ function checked(plural: Plural, value: unknown): unknown {
     throw new Failure(0, `it is no object of the kind ${plural}: ${head(value)}`, { unreadable: true });
   }
   const { spec, status = {} } = value;
+  if (plural === "motorcortices") {
+    if (!isObject(spec) || !(spec.concurrency === undefined || isObject(spec.concurrency))) {
+      throw new Failure(0, `motorcortices ${String(metadata.name)} has no readable spec`, { unreadable: true });
+    }
+    return value;
+  }
+  const conditions = isObject(status) ? status.conditions ?? [] : [];
+  if (!Array.isArray(conditions) || !conditions.every(isObject)) {
+    throw new Failure(0, `${plural} ${String(metadata.name)} has no readable conditions`, { unreadable: true });
+  }
   const lists = plural === "motorruns" ? [[spec, "responses"], [status, "pendingInputs"]] as const : [[spec, "toolCalls"], [status, "asks"]] as const;
   for (const [part, key] of lists) {
     const entries = isObject(part) ? part[key] ?? [] : undefined;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  AlreadyAnswered, argsDigest, type AskRef, Client, Gone, MotorCortexError, type MotorRun, NotAsked, NotFound, Refused, Timeout, Unreadable,
+  AlreadyAnswered, argsDigest, type AskRef, BusyError, Client, Gone, MotorCortexError, type MotorRun, NotAsked, NotFound, Refused, Timeout, Unreadable,
 } from "../src/index.js";
 import { type Change, Failure, type Told, type Transport } from "../src/transport.js";
 
@@ -16,6 +16,7 @@ class Rig implements Transport {
   now = 0;
   gets: Played[] = [];
   steps: Played[] = [];
+  cortices: Played[] = [new Failure(404, "there is none")];
   lists: Played[] = [];
   patches: Played[] = [{}];
   streams: Played[][] = [];
@@ -33,7 +34,7 @@ class Rig implements Transport {
   });
 
   async get(plural: string): Promise<unknown> {
-    return play(plural === "motorruns" ? this.gets : this.steps);
+    return play(plural === "motorruns" ? this.gets : plural === "motorsteps" ? this.steps : this.cortices);
   }
 
   async list(_plural: string, _limit: number, token: string): Promise<unknown> {
@@ -266,6 +267,46 @@ test("a run is created with what it is given", async () => {
   r.gets = [new Failure(0, "reset")];
   await assert.rejects(r.client.run("x"), /may have been created/);
   assert.throws(() => r.client.run(" "), TypeError);
+});
+
+test("a namespace that is busy names the runs that hold its places", async () => {
+  const accepted = { conditions: [{ type: "Accepted", status: "True" }] };
+  const named = (name: string, created: string, status: object = accepted, spec: object = {}): MotorRun => {
+    const run = aRun([], status);
+    return { ...run, metadata: { ...run.metadata, name, creationTimestamp: created }, spec: { ...run.spec, ...spec } } as MotorRun;
+  };
+  const cortex = (concurrency?: object): object => ({ metadata: { name: "default" }, spec: { concurrency } });
+  const held = named("a", "2026-01-02T00:00:00Z");
+  for (const [name, found, queue, runs, want] of [
+    ["no MotorCortex", new Failure(404, "x"), false, [held], ""],
+    ["one that may not be read", new Failure(403, "x"), false, [held], ""],
+    ["no bound", cortex(), false, [held], ""],
+    ["a place", cortex({ maxActive: 2 }), false, [held], ""],
+    ["none", cortex({ maxActive: 1, whenBusy: "Queue" }), false, [held, named("b", "2026-01-01T00:00:00Z")], "b, a"],
+    ["it waits by choice", cortex({ maxActive: 1, whenBusy: "Queue" }), undefined, [held], ""],
+    ["it may not wait", cortex({ maxActive: 1, whenBusy: "Reject" }), undefined, [held], "a"],
+    ["it was just created", cortex({ maxActive: 1 }), false, [named("d", "", {})], "d"],
+    ["it has ended", cortex({ maxActive: 1 }), false, [named("c", "", { ...accepted, completionTime: "t" })], ""],
+    ["it is a program", cortex({ maxActive: 1 }), false, [named("c", "", accepted, { mode: "Oneshot" })], ""],
+    ["it never began", cortex({ maxActive: 1 }), false, [named("c", "", {}, { suspend: true })], ""],
+    ["it is suspended", cortex({ maxActive: 1 }), false, [named("c", "", accepted, { suspend: true })], "c"],
+    ["it is a copy", cortex({ maxActive: 1 }), false, [named("c", "", {}, { origin: "Copied" })], ""],
+  ] as const) {
+    const r = rig(aRun());
+    r.cortices = [found];
+    r.lists = [{ items: runs, metadata: {} }];
+    const options = queue === undefined ? {} : { queue };
+    if (want === "") {
+      await r.client.run("x", options);
+    } else {
+      const busy = (e: unknown): boolean => e instanceof BusyError && e.namespace === "ns" && e.runs.join(", ") === want && e.message.includes(`(run ${want})`);
+      await assert.rejects(r.client.run("x", options), busy, name);
+    }
+    assert.equal(r.bodies.length, want === "" ? 1 : 0, name);
+  }
+  const r = rig(aRun());
+  r.cortices = [new Failure(500, "away")];
+  await assert.rejects(r.client.run("x"), /get the MotorCortex of the namespace ns: away/);
 });
 
 test("a text is no list", async () => {
