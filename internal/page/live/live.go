@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
 // maxPending is how many changes a slow page is told one by one.
@@ -58,9 +60,8 @@ type Hub struct {
 
 	mu    sync.Mutex
 	feeds map[feedKey]*feed
-	// pages counts those of each person, and total all of them.
-	pages  map[string]int
-	total  int
+	// pages has those of each person, and of all.
+	pages  *shares.Shares
 	closed bool
 	done   chan struct{}
 	wg     sync.WaitGroup
@@ -70,7 +71,7 @@ type feedKey struct{ who, namespace string }
 
 // New returns a hub. explain puts into words why something cannot be watched.
 func New(explain func(error) string, limits Limits) *Hub {
-	return &Hub{explain: explain, limits: limits, pages: map[string]int{}, feeds: map[feedKey]*feed{}, done: make(chan struct{})}
+	return &Hub{explain: explain, limits: limits, pages: shares.New(int64(limits.Pages), int64(limits.PagesOf)), feeds: map[feedKey]*feed{}, done: make(chan struct{})}
 }
 
 // Subscription is one page.
@@ -90,7 +91,7 @@ func (h *Hub) Subscribe(who string, c client.WithWatch, namespace string) (*Subs
 	defer h.mu.Unlock()
 	key := feedKey{who, namespace}
 	f := h.feeds[key]
-	if h.closed || h.total >= h.limits.Pages || h.pages[who] >= h.limits.PagesOf || f == nil && h.feedsFull(who) {
+	if h.closed || f == nil && h.feedsFull(who) || !h.pages.Take(who, 1) {
 		return nil, ErrFull
 	}
 	if f == nil {
@@ -103,8 +104,6 @@ func (h *Hub) Subscribe(who string, c client.WithWatch, namespace string) (*Subs
 		}
 	}
 	s := &Subscription{feed: f, hub: h, pending: map[Change]bool{}, wake: make(chan struct{}, 1)}
-	h.total++
-	h.pages[who]++
 	f.add(s)
 	return s, nil
 }
@@ -125,10 +124,7 @@ func (s *Subscription) Close() {
 	h := s.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.total--
-	if h.pages[s.feed.key.who]--; h.pages[s.feed.key.who] == 0 {
-		delete(h.pages, s.feed.key.who)
-	}
+	h.pages.Give(s.feed.key.who, 1)
 	if s.feed.remove(s) == 0 {
 		s.feed.end()
 		delete(h.feeds, s.feed.key)
