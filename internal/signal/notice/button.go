@@ -66,7 +66,7 @@ func buttonsOf(d *signal.Result) []element {
 			return // Strings and numbers have a JSON form.
 		}
 		all = append(all, element{
-			Type: "button", Text: textObject{Type: "plain_text", Text: label}, ActionID: fmt.Sprintf("%s.%d", ActionChoose, len(all)), Value: string(value), Style: style,
+			Type: "button", Text: textObject{Type: "plain_text", Text: label, Emoji: new(false)}, ActionID: fmt.Sprintf("%s.%d", ActionChoose, len(all)), Value: string(value), Style: style,
 		})
 	}
 	for _, c := range decisions[d.Input.Kind] {

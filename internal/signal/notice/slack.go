@@ -13,6 +13,8 @@ import (
 type textObject struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
+	// Emoji is false in plain text: Slack makes pictures of names like :lock: otherwise. A text of markup must not have it.
+	Emoji *bool `json:"emoji,omitempty"`
 	// Verbatim keeps Slack from making links out of addresses and names.
 	Verbatim bool `json:"verbatim,omitempty"`
 }
@@ -28,19 +30,22 @@ type block struct {
 func Slack(n Notice) ([]byte, error) { return slack(n, nil) }
 
 func slack(n Notice, buttons []element) ([]byte, error) {
-	plain := func(s string) block { return block{Type: "section", Text: &textObject{Type: "plain_text", Text: s}} }
+	plain := func(s string) block {
+		return block{Type: "section", Text: &textObject{Type: "plain_text", Text: s, Emoji: new(false)}}
+	}
 	blocks := []block{plain(n.Title)}
 	for i := range n.Asks {
-		blocks = append(blocks, plain(n.Asks[i].brief()))
+		blocks = append(blocks, plain("| "+n.Asks[i].brief()))
 	}
 	if n.More > 0 {
 		blocks = append(blocks, plain(fmt.Sprintf("and %d more", n.More)))
 	}
 	if n.Text != "" {
-		blocks = append(blocks, plain(n.Text))
+		// It can be the words of a model: the mark tells them from those of the manager.
+		blocks = append(blocks, plain("| "+n.Text))
 	}
 	if n.Action != "" {
-		blocks = append(blocks, plain("Action: "+n.Action))
+		blocks = append(blocks, plain("Action:\n| "+n.Action))
 	}
 	var last []string
 	if n.Deadline != nil {

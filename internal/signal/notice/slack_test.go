@@ -36,6 +36,9 @@ func TestSlackMakesNoMarkupOfTheTextOfARun(t *testing.T) {
 			}
 		}
 	}
+	if got.Blocks[1].Text.Text != "| "+hostile || got.Blocks[2].Text.Text != "Action:\n| "+hostile || strings.Count(string(body), `"emoji":false`) != 3 {
+		t.Errorf("the text of a run has no mark, or emoji: %s", body)
+	}
 	if seen != 2 || strings.Contains(got.Text, "evil") {
 		t.Errorf("got %s", body)
 	}
