@@ -132,8 +132,7 @@ func (f *form) shows(arguments bool) string {
 // params are what the SDK sends to the program.
 func (f *form) params() *mcp.ElicitParams {
 	properties, required := map[string]any{}, []string{}
-	switch {
-	case f.ask.Kind == v1alpha1.InputQuestion:
+	if f.ask.Kind == v1alpha1.InputQuestion {
 		properties["answer"] = map[string]any{"type": "string", "title": "Answer", "maxLength": maxWords}
 		if n := len(f.ask.Options); n > 0 {
 			var numbers []string
@@ -144,7 +143,7 @@ func (f *form) params() *mcp.ElicitParams {
 		} else if f.proposed == "" {
 			required = append(required, "answer")
 		}
-	default:
+	} else {
 		var labels []string
 		for _, c := range f.choices {
 			labels = append(labels, c.label)

@@ -111,7 +111,6 @@ func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, params *m
 
 // digestOf stands for what a form shows.
 func digestOf(params *mcp.ElicitParams) string {
-	content, _ := json.Marshal(params) // It has texts alone.
-	sum := sha256.Sum256(content)
+	sum := sha256.Sum256([]byte(params.Message)) // What it offers follows from that.
 	return hex.EncodeToString(sum[:])
 }

@@ -117,16 +117,16 @@ func TestAFormThatIsNotTheOneShownDecidesNothing(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-11-25", statelessVersion} {
 		s, cluster := asking(t.Context(), t, true)
-		changes := func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		changes := func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			if !strings.Contains(r.Params.Message, "Question:\n| Which?") {
 				t.Errorf("the form says %s", r.Params.Message)
 			}
-			run, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Get(t.Context(), "a", metav1.GetOptions{})
+			run, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Get(ctx, "a", metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}
 			run.Status.PendingInputs[0].ID, run.Status.PendingInputs[0].Question = "q2", "Delete all of it?"
-			if _, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Update(t.Context(), run, metav1.UpdateOptions{}); err != nil {
+			if _, err := cluster.MotorCortexV1alpha1().MotorRuns("ns").Update(ctx, run, metav1.UpdateOptions{}); err != nil {
 				return nil, err
 			}
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil

@@ -169,7 +169,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Too much at once.", http.StatusServiceUnavailable)
 		return
 	}
-	h.acts.Go(func() { //nolint:contextcheck // It outlives the request, for the end of which Slack does not wait.
+	// It outlives the request, for the end of which Slack does not wait.
+	h.acts.Go(func() {
 		defer h.taken.Give(who, 1)
 		for _, m := range h.carryOut(h.ctx, key, i) {
 			h.post(h.ctx, m.to, m.what)
