@@ -5,10 +5,13 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -63,6 +66,15 @@ const decides = `{"action":"answer","runId":"a","runUid":"uid","askId":"q","answ
 func accepts(answer string) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": answer}}, nil
+	}
+}
+
+// unasked are forms that no person must be shown.
+func unasked(t *testing.T) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	t.Helper()
+	return func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		t.Errorf("a person is asked: %s", r.Params.Message)
+		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
 }
 
@@ -135,6 +147,39 @@ func TestAFormThatIsNotTheOneShownDecidesNothing(t *testing.T) {
 		if err != nil || !result.IsError || len(responses(t, cluster)) != 0 {
 			t.Errorf("%s: %+v, %v", version, result, err)
 		}
+	}
+}
+
+// bearer sends the token of a program.
+type bearer struct{}
+
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer right")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// The forms of a program of the cluster come by HTTP: within the stream of the call, or as its result.
+func TestAPersonDecidesInAFormByHTTP(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-11-25", statelessVersion} {
+		s, cluster := asking(t.Context(), t, true)
+		there := httptest.NewServer(HTTP(t.Context(), Handler(func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+			return &auth.TokenInfo{UserID: "a"}, nil
+		}, func(http.ResponseWriter, *http.Request) *Server { return s })).Handler)
+		program := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: accepts("blue")})
+		session, err := program.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: there.URL, HTTPClient: &http.Client{Transport: bearer{}}},
+			&mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: motor.ToolDecide, Arguments: json.RawMessage(decides)})
+		if sent := responses(t, cluster); err != nil || result.IsError || len(sent) != 1 || sent[0].Answer != "blue" {
+			t.Errorf("%s: %+v, %v, sent %+v", version, result, err, sent)
+		}
+		_ = session.Close()
+		there.CloseClientConnections()
+		there.Close()
 	}
 }
 
