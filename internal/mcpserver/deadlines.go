@@ -3,7 +3,6 @@
 package mcpserver
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -33,15 +32,14 @@ func (b *timedBody) Read(p []byte) (int, error) {
 }
 
 // inTime ends requests of programs that do not read what is written to them. A stream may stay open for long, so the time is one for each write, and not for
-// the request. Without it a connection would keep its place and what is written, for as long as its program likes.
+// the request. Without it a connection would keep its place and what is written, for as long as its program likes. The server ends the context of a request
+// whose write fails.
 func inTime(next http.Handler, within time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, end := context.WithCancel(r.Context())
-		defer end()
-		t := &timedWriter{ResponseWriter: w, conn: http.NewResponseController(w), within: within, end: end}
+		t := &timedWriter{ResponseWriter: w, conn: http.NewResponseController(w), within: within}
 		t.until(time.Time{})                               // The request before it on this connection has left its own.
 		defer func() { t.until(time.Now().Add(within)) }() // The server writes what is left.
-		next.ServeHTTP(t, r.WithContext(ctx))
+		next.ServeHTTP(t, r)
 	})
 }
 
@@ -50,8 +48,6 @@ type timedWriter struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
 	within time.Duration
-	// end ends the request.
-	end context.CancelFunc
 }
 
 // until sets the instant until which writes must have ended.
@@ -62,11 +58,7 @@ func (w *timedWriter) until(t time.Time) {
 // Write implements http.ResponseWriter.
 func (w *timedWriter) Write(p []byte) (int, error) {
 	w.until(time.Now().Add(w.within))
-	n, err := w.ResponseWriter.Write(p)
-	if err != nil {
-		w.end()
-	}
-	return n, err
+	return w.ResponseWriter.Write(p)
 }
 
 // Flush implements http.Flusher.
@@ -76,7 +68,6 @@ func (w *timedWriter) Flush() { _ = w.FlushError() }
 func (w *timedWriter) FlushError() error {
 	w.until(time.Now().Add(w.within))
 	if err := w.conn.Flush(); err != nil {
-		w.end()
 		return err
 	}
 	w.until(time.Time{})

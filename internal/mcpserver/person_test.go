@@ -89,14 +89,15 @@ func TestAPersonDecidesInAForm(t *testing.T) {
 			want            string // the answer that is sent
 			says            string // a part of the error
 		}{
-			"another answer":   {motor.ToolDecide, decides, true, accepts("blue"), "blue", ""},
-			"by core_task":     {motor.ToolTask, `{"action":"respond","runId":"a","askId":"q","answer":"red"}`, true, accepts("blue"), "blue", ""},
-			"the program asks": {motor.ToolDecide, strings.Replace(decides, `"answer","`, `"ask","`, 1), true, accepts("blue"), "blue", ""},
-			"no forms":         {motor.ToolDecide, decides, true, nil, "red", ""},
-			"no forms to ask":  {motor.ToolDecide, `{"action":"ask","runId":"a","runUid":"uid","askId":"q"}`, true, nil, "", "cannot ask a person"},
-			"no consent":       {motor.ToolDecide, decides, false, accepts("blue"), "", "--allow-consent"},
-			"another run":      {motor.ToolDecide, strings.Replace(decides, `"uid"`, `"former"`, 1), true, accepts("blue"), "", "another one of its name"},
-			"another ask":      {motor.ToolDecide, strings.Replace(decides, `"q"`, `"r"`, 1), true, accepts("blue"), "", "does not ask anything under the id"},
+			"another answer":    {motor.ToolDecide, decides, true, accepts("blue"), "blue", ""},
+			"by core_task":      {motor.ToolTask, `{"action":"respond","runId":"a","askId":"q","answer":"red"}`, true, accepts("blue"), "blue", ""},
+			"the program asks":  {motor.ToolDecide, strings.Replace(decides, `"answer","`, `"ask","`, 1), true, accepts("blue"), "blue", ""},
+			"no forms":          {motor.ToolDecide, decides, true, nil, "red", ""},
+			"no forms to ask":   {motor.ToolDecide, `{"action":"ask","runId":"a","runUid":"uid","askId":"q"}`, true, nil, "", "cannot ask a person"},
+			"no consent":        {motor.ToolDecide, decides, false, unasked(t), "", "--allow-consent"},
+			"nothing to decide": {motor.ToolTask, `{"action":"retry","runId":"a"}`, true, unasked(t), "", "does not ask that"},
+			"another run":       {motor.ToolDecide, strings.Replace(decides, `"uid"`, `"former"`, 1), true, accepts("blue"), "", "another one of its name"},
+			"another ask":       {motor.ToolDecide, strings.Replace(decides, `"q"`, `"r"`, 1), true, accepts("blue"), "", "does not ask anything under the id"},
 			"the person declines": {motor.ToolDecide, decides, true, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			}, "", "did not decide"},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -195,6 +196,13 @@ func TestManyAgentsOfOneAddressWaitForEachOther(t *testing.T) {
 	}
 	for range unknownOf {
 		<-asks
+	}
+	// All others wait when the address has no room for one more beside these.
+	const beside = waitingOf - 2*unknownOf + 1
+	for over := time.Now().Add(time.Minute); v.waiting.Take("10.0.0.1", beside); goruntime.Gosched() {
+		if v.waiting.Give("10.0.0.1", beside); time.Now().After(over) {
+			t.Fatal("not all of the others wait")
+		}
 	}
 	if len(asks) > 0 || len(errs) > 0 {
 		t.Error("more are looked at than may be at once, or one is turned away")
