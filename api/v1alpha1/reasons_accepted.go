@@ -157,7 +157,7 @@ const (
 	// ReasonModelSecretForbidden is a reason of Accepted=False.
 	//
 	// Meaning: The Secret of apiKeySecretRef has a type that holds other things: a service account's token, a Helm release, a
-	// TLS key, a registry login. The run waits.
+	// TLS key, a registry login. Or a run saved it for other hosts. The run waits.
 	//
 	// Do: Put the API key into a Secret of type Opaque, and name that one.
 	ReasonModelSecretForbidden = "ModelSecretForbidden"

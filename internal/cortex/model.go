@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/secret"
+	"motorcortex.dev/motorcortex/internal/websearch"
 )
 
 // Endpoint is a model at an address. It does not print its key.
@@ -148,7 +149,7 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 	if m.BaseURL == "" && e.BaseURL == "" {
 		return e, nil
 	}
-	key, err := r.key(ctx, namespace, m.APIKeySecretRef, "model", apiKey)
+	key, err := r.key(ctx, namespace, m.APIKeySecretRef, use{of: "model", what: apiKey, to: e.BaseURL})
 	e.APIKey = key
 	return e, err
 }
@@ -159,57 +160,70 @@ func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.S
 	if p.APIKeySecretRef == nil {
 		return secret.Value{}, nil
 	}
-	return r.key(ctx, namespace, p.APIKeySecretRef, "search provider", apiKey)
+	to := p.URL
+	if to == "" && p.Type == v1alpha1.SearchBrave {
+		to = websearch.BraveURL
+	}
+	return r.key(ctx, namespace, p.APIKeySecretRef, use{of: "search provider", what: apiKey, to: to})
 }
 
 // SinkSecrets returns the value of the header Authorization and the signing key of a sink, each the zero Value if it has none. The error is a
 // *Problem if a person must correct the configuration.
 func (r Resolver) SinkSecrets(ctx context.Context, namespace string, s *v1alpha1.SignalSink) (authorization, signingKey secret.Value, err error) {
 	if ref := s.AuthorizationSecretRef; ref != nil {
-		if authorization, err = r.key(ctx, namespace, ref, "sink", "authorization"); err != nil {
+		if authorization, err = r.key(ctx, namespace, ref, use{of: "sink", what: "authorization", to: s.URL}); err != nil {
 			return secret.Value{}, secret.Value{}, err
 		}
 	}
 	if ref := s.SigningKeySecretRef; ref != nil {
-		if signingKey, err = r.key(ctx, namespace, ref, "sink", "signing key"); err != nil {
+		if signingKey, err = r.key(ctx, namespace, ref, use{of: "sink", what: "signing key", to: s.URL}); err != nil {
 			return secret.Value{}, secret.Value{}, err
 		}
 	}
 	return authorization, signingKey, nil
 }
 
-// ReceiverSecret returns a value that a receiver of notifications needs, the zero Value without a reference: what it is, is for messages. The error is a
-// *Problem if a person must correct the configuration.
-func (r Resolver) ReceiverSecret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, what string) (secret.Value, error) {
+// ReceiverSecret returns a value that a receiver of notifications needs, the zero Value without a reference: what it is, is for messages. to is the URL
+// of the receiver, "" if the value is that URL. The error is a *Problem if a person must correct the configuration.
+func (r Resolver) ReceiverSecret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, what, to string) (secret.Value, error) {
 	if ref == nil {
 		return secret.Value{}, nil
 	}
-	return r.key(ctx, namespace, ref, "receiver", what)
+	return r.key(ctx, namespace, ref, use{of: "receiver", what: what, to: to})
 }
 
 // apiKey is what the value of a Secret is, for a message.
 const apiKey = "API key"
 
-// key reads a value that is sent to a service: what it is, and of which service, is for messages.
-func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, of, what string) (secret.Value, error) {
+// use is what a value is, and of which service, for messages, and the URL that it is sent to, "" if it is that URL itself.
+type use struct{ of, what, to string }
+
+// key reads a value that is sent to a service.
+func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, u use) (secret.Value, error) {
 	var s corev1.Secret
 	err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &s)
 	if apierrors.IsNotFound(err) {
 		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretNotFound, fmt.Sprintf(
-			"The Secret %s with the %s's %s does not exist in namespace %s. Create it with the key %s.", ref.Name, of, what, namespace, ref.Key)}
+			"The Secret %s with the %s's %s does not exist in namespace %s. Create it with the key %s.", ref.Name, u.of, u.what, namespace, ref.Key)}
 	}
 	if err != nil {
-		return secret.Value{}, fmt.Errorf("get the Secret of the %s's %s: %w", of, what, err)
+		return secret.Value{}, fmt.Errorf("get the Secret of the %s's %s: %w", u.of, u.what, err)
 	}
 	if HoldsOtherThings(s.Type) {
 		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretForbidden, fmt.Sprintf(
 			"The Secret %s in namespace %s is of type %s, and no Secret of that type is sent to a %s. Put the %s into one of type Opaque.",
-			ref.Name, namespace, s.Type, of, what)}
+			ref.Name, namespace, s.Type, u.of, u.what)}
 	}
 	value := strings.TrimSpace(string(s.Data[ref.Key]))
 	if value == "" {
 		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(
-			"The Secret %s in namespace %s has no value under the key %s. Put the %s's %s there.", ref.Name, namespace, ref.Key, of, what)}
+			"The Secret %s in namespace %s has no value under the key %s. Put the %s's %s there.", ref.Name, namespace, ref.Key, u.of, u.what)}
+	}
+	// A run saves a value for certain hosts. A client that writes the MotorCortex must not have it sent to others.
+	if s.Type == CredentialType && !SavedFor(&s, cmp.Or(u.to, value)) {
+		return secret.Value{}, &Problem{v1alpha1.ReasonModelSecretForbidden, fmt.Sprintf(
+			"The Secret %s in namespace %s was saved by a run for %q, and the %s is another host. Put the %s into a Secret of type Opaque, or name the host in "+
+				"the annotation %s.", ref.Name, namespace, s.Annotations[AnnotationHosts], u.of, u.what, AnnotationHosts)}
 	}
 	return secret.New(value), nil
 }

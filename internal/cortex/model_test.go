@@ -281,13 +281,13 @@ func TestSinkSecrets(t *testing.T) {
 func TestReceiverSecret(t *testing.T) {
 	t.Parallel()
 	r := Resolver{Secrets: reader{secrets: map[string]map[string]string{"mail": {"password": "s3cret\n"}}}}
-	if v, err := r.ReceiverSecret(t.Context(), "ns", nil, "password"); err != nil || !v.IsEmpty() {
+	if v, err := r.ReceiverSecret(t.Context(), "ns", nil, "password", "smtp://mail.example.org:587"); err != nil || !v.IsEmpty() {
 		t.Errorf("without a reference: %v", err)
 	}
-	if v, err := r.ReceiverSecret(t.Context(), "ns", ref("mail", "password"), "password"); err != nil || v.RevealText() != "s3cret" {
+	if v, err := r.ReceiverSecret(t.Context(), "ns", ref("mail", "password"), "password", "smtp://mail.example.org:587"); err != nil || v.RevealText() != "s3cret" {
 		t.Errorf("got %v", err)
 	}
-	_, err := r.ReceiverSecret(t.Context(), "ns", ref("mail", "user"), "user name")
+	_, err := r.ReceiverSecret(t.Context(), "ns", ref("mail", "user"), "user name", "smtp://mail.example.org:587")
 	want := "The Secret mail in namespace ns has no value under the key user. Put the receiver's user name there."
 	if p, ok := AsProblem(err); !ok || p.Message != want {
 		t.Errorf("got %v", err)

@@ -23,13 +23,10 @@ import (
 )
 
 // SecretType is the type of the Secrets that runs have saved.
-const SecretType corev1.SecretType = "motorcortex.dev/credential"
+const SecretType = cortex.CredentialType
 
 // AnnotationHosts lists, on a Secret of any type, the hosts that its value may be sent to, separated by commas.
-const AnnotationHosts = "motorcortex.dev/hosts"
-
-// ownTypes begins the types of the operator's own Secrets.
-const ownTypes = "motorcortex.dev/"
+const AnnotationHosts = cortex.AnnotationHosts
 
 const (
 	// useVerb is the virtual verb on a Secret by which a person's runs may use it, for the hosts that the Secret names.
@@ -149,8 +146,7 @@ func firstOutside(hosts []string, c *v1alpha1.Credential) string {
 // isForbidden reports whether a Secret is of a kind that no run may use, independent of its creator: one that holds no credential of a user, or one
 // of the operator's own.
 func (s Source) isForbidden(object *corev1.Secret) bool {
-	own := strings.HasPrefix(string(object.Type), ownTypes) || object.Namespace == s.Namespace
-	return cortex.HoldsOtherThings(object.Type) || own && object.Type != SecretType
+	return cortex.HoldsOtherThings(object.Type) || object.Namespace == s.Namespace && object.Type != SecretType
 }
 
 // Allowed returns a *cortex.Problem unless the creator of the run may have its runs use the Secret.

@@ -31,7 +31,8 @@ const (
 )
 
 const (
-	braveURL = "https://api.search.brave.com"
+	// BraveURL is Brave's own address.
+	BraveURL = "https://api.search.brave.com"
 	// MaxQuery is the longest query, in characters: Brave accepts no more.
 	MaxQuery = 400
 	// MaxResults is the most results of a search.
@@ -75,7 +76,7 @@ func (p Provider) host() string {
 
 func (p Provider) base() string {
 	if p.Type == Brave && p.URL == "" {
-		return braveURL
+		return BraveURL
 	}
 	return strings.TrimRight(p.URL, "/")
 }

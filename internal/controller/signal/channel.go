@@ -104,7 +104,7 @@ func (c *channel) target(ctx context.Context, namespace string, secrets Secrets)
 		authorization, key, err := secrets.SinkSecrets(ctx, namespace, &c.SignalSink)
 		return deliver.Target{URL: c.URL, Authorization: authorization, SigningKey: key}, err
 	case r.Slack != nil:
-		url, err := secrets.ReceiverSecret(ctx, namespace, &r.Slack.URLSecretRef, "URL")
+		url, err := secrets.ReceiverSecret(ctx, namespace, &r.Slack.URLSecretRef, "URL", "")
 		if err != nil {
 			return deliver.Target{}, err
 		}
@@ -112,7 +112,7 @@ func (c *channel) target(ctx context.Context, namespace string, secrets Secrets)
 	case r.Email != nil:
 		return c.mailbox(ctx, namespace, secrets)
 	}
-	key, err := secrets.ReceiverSecret(ctx, namespace, r.Webhook.SigningKeySecretRef, "signing key")
+	key, err := secrets.ReceiverSecret(ctx, namespace, r.Webhook.SigningKeySecretRef, "signing key", r.Webhook.URL)
 	return deliver.Target{URL: r.Webhook.URL, SigningKey: key, Format: c.worded(notice.JSON)}, err
 }
 
@@ -142,12 +142,13 @@ func (c *channel) mailbox(ctx context.Context, namespace string, secrets Secrets
 	for _, to := range r.Recipients {
 		m.To = append(m.To, string(to))
 	}
+	to := "smtp://" + net.JoinHostPort(r.Host, strconv.Itoa(m.Port))
 	var err error
-	if m.Username, err = secrets.ReceiverSecret(ctx, namespace, r.UsernameSecretRef, "user name"); err != nil {
+	if m.Username, err = secrets.ReceiverSecret(ctx, namespace, r.UsernameSecretRef, "user name", to); err != nil {
 		return deliver.Target{}, err
 	}
-	if m.Password, err = secrets.ReceiverSecret(ctx, namespace, r.PasswordSecretRef, "password"); err != nil {
+	if m.Password, err = secrets.ReceiverSecret(ctx, namespace, r.PasswordSecretRef, "password", to); err != nil {
 		return deliver.Target{}, err
 	}
-	return deliver.Target{URL: "smtp://" + net.JoinHostPort(r.Host, strconv.Itoa(m.Port)), Mail: m}, nil
+	return deliver.Target{URL: to, Mail: m}, nil
 }

@@ -58,7 +58,7 @@ func (k known) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a, ke
 	return a, key, nil
 }
 
-func (k known) ReceiverSecret(_ context.Context, _ string, ref *v1alpha1.SecretKeyRef, _ string) (secret.Value, error) {
+func (k known) ReceiverSecret(_ context.Context, _ string, ref *v1alpha1.SecretKeyRef, _, _ string) (secret.Value, error) {
 	if ref == nil {
 		return secret.Value{}, nil
 	}

@@ -98,7 +98,7 @@ func (n noSecrets) SinkSecrets(context.Context, string, *v1alpha1.SignalSink) (a
 	return a, k, n.err
 }
 
-func (n noSecrets) ReceiverSecret(context.Context, string, *v1alpha1.SecretKeyRef, string) (v secret.Value, err error) {
+func (n noSecrets) ReceiverSecret(context.Context, string, *v1alpha1.SecretKeyRef, string, string) (v secret.Value, err error) {
 	return v, n.err
 }
 

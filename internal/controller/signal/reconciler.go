@@ -44,7 +44,7 @@ const maxConcurrent = 4
 // Secrets reads the Secrets of sinks and receivers. A *cortex.Problem as error names the configuration that is missing.
 type Secrets interface {
 	SinkSecrets(ctx context.Context, namespace string, s *v1alpha1.SignalSink) (authorization, signingKey secret.Value, err error)
-	ReceiverSecret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, what string) (secret.Value, error)
+	ReceiverSecret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, what, to string) (secret.Value, error)
 }
 
 // Sender posts signals to one sink. Its error is a *deliver.Failure, or the context's.
