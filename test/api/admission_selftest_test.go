@@ -125,7 +125,7 @@ func TestSelfTestReadsThePolicies(t *testing.T) {
 			o.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec.FailurePolicy = nil
 		}), managerUser))
 	}
-	if found != 21 {
+	if found != 23 {
 		t.Errorf("%d policies of the operator", found)
 	}
 
