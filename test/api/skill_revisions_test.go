@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -162,6 +163,31 @@ func TestRevisionWithOtherBytes(t *testing.T) {
 	r.step()
 	if names := r.revisionNames(); len(names) != 0 {
 		t.Errorf("there are %q", names)
+	}
+}
+
+// A run can store the rest of the bytes after the cache was read. What it was told to have proposed is not deleted.
+func TestRevisionThatIsCompletedMeanwhileStays(t *testing.T) {
+	r := newSkillRig(t)
+	r.create("send", v1alpha1.SkillSpec{})
+	rev := r.propose("run", "SKILL.md", skillMD("send", "One."))
+	r.rec.Heads = interceptor.NewClient(manager, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if k.Name == rev.Spec.ConfigMapNames[0] {
+				return apierrors.NewNotFound(corev1.Resource("configmaps"), k.Name)
+			}
+			return c.Get(ctx, k, o, opts...)
+		},
+	})
+	r.now = r.now.Add(70 * time.Minute)
+	r.once()
+	if names := r.revisionNames(); !slices.Equal(names, []string{rev.Name}) || hold.IsLeaving(r.revision(rev.Name)) {
+		t.Fatalf("there are %q", names)
+	}
+	r.rec.Heads = manager
+	r.step()
+	if names := revisionsOf(r.skill().Status); !slices.Equal(names, []string{rev.Name}) {
+		t.Errorf("the status has %q", names)
 	}
 }
 

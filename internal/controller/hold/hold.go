@@ -8,6 +8,8 @@
 //	run       status.skill is written ─► the revision is read past the cache: neither gone nor leaving ─► the run is accepted
 //	revision  not wanted, and no run in the cache ─► marked as leaving ─► no run in a list past the cache ─► deleted as it was marked
 //
+// So it is with one whose bytes are not all there: who stores them looks for the mark afterwards, and removes it (skill/store).
+//
 // Each side writes before it reads. So at least one of them sees the other, in whatever order and in whichever leader they act.
 package hold
 

@@ -16,14 +16,22 @@ import (
 // LetGo deletes a revision, with its bytes, unless an unfinished run uses it. It reports whether the revision is gone. A revision that stays is marked:
 // runs that have it keep it, and no other one gets it. Keep removes the mark.
 //
-// The revision may be from a cache. LetGo does not change it. The error is a conflict if another writer was quicker.
-func (h *Holder) LetGo(ctx context.Context, rev *v1alpha1.SkillRevision) (gone bool, err error) {
+// wanted reports, past the cache and after the mark, whether the revision is wanted for another reason, and is nil if it cannot be. Such a revision
+// stays without a mark. The revision may be from a cache. LetGo does not change it. The error is a conflict if another writer was quicker.
+func (h *Holder) LetGo(ctx context.Context, rev *v1alpha1.SkillRevision, wanted func(context.Context) (bool, error)) (gone bool, err error) {
 	marked, err := h.mark(ctx, rev)
 	if err != nil {
 		return client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 	}
 	if used, err := isInUse(ctx, h.Live, marked); err != nil || used {
 		return false, err
+	}
+	if wanted != nil {
+		if stays, err := wanted(ctx); err != nil {
+			return false, err
+		} else if stays {
+			return false, h.Keep(ctx, marked)
+		}
 	}
 	// The version is that of the mark. If the mark was removed meanwhile, a run may use the revision that the list did not have.
 	err = h.Delete(ctx, marked, client.Preconditions{UID: &marked.UID, ResourceVersion: &marked.ResourceVersion},

@@ -4,6 +4,7 @@ package hold
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestLetGo(t *testing.T) {
 			first = false
 		})
 		cached := get(t, h, "mail-1")
-		gone, err := h.LetGo(t.Context(), cached)
+		gone, err := h.LetGo(t.Context(), cached, nil)
 		if err != nil || gone != tt.gone {
 			t.Errorf("%s: gone %t, %v", name, gone, err)
 		}
@@ -86,7 +87,7 @@ func TestLetGo(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if tt.gone {
-			if gone, err := h.LetGo(t.Context(), cached); !gone || err != nil {
+			if gone, err := h.LetGo(t.Context(), cached, nil); !gone || err != nil {
 				t.Errorf("%s: once more: %t, %v", name, gone, err)
 			}
 			continue
@@ -116,11 +117,39 @@ func TestLetGoOfWhatIsWantedAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if gone, err := h.LetGo(t.Context(), get(t, h, "mail-1")); gone || !apierrors.IsConflict(err) {
+	if gone, err := h.LetGo(t.Context(), get(t, h, "mail-1"), nil); gone || !apierrors.IsConflict(err) {
 		t.Errorf("gone %t, %v", gone, err)
 	}
 	if IsLeaving(get(t, h, "mail-1")) {
 		t.Error("it is marked again")
+	}
+}
+
+// Of a revision that lacks bytes, a run may store the rest while it is marked.
+func TestLetGoOfWhatIsWantedForAnotherReason(t *testing.T) {
+	t.Parallel()
+	h := holder(t, revision("mail-1"))
+	listed(t, h, func() {})
+	for _, stays := range []bool{true, false} {
+		marked := func() bool { return IsLeaving(get(t, h, "mail-1")) }
+		gone, err := h.LetGo(t.Context(), get(t, h, "mail-1"), func(context.Context) (bool, error) {
+			if !marked() {
+				t.Error("it is asked before the mark: what is stored between the two is not seen")
+			}
+			return stays, nil
+		})
+		if gone == stays || err != nil {
+			t.Errorf("wanted %t: gone %t, %v", stays, gone, err)
+		}
+		if stays && IsLeaving(get(t, h, "mail-1")) {
+			t.Error("it is still marked")
+		}
+	}
+	failed := errors.New("not known")
+	h = holder(t, revision("mail-1"))
+	listed(t, h, func() {})
+	if gone, err := h.LetGo(t.Context(), get(t, h, "mail-1"), func(context.Context) (bool, error) { return false, failed }); gone || !errors.Is(err, failed) {
+		t.Errorf("where it is not known: gone %t, %v", gone, err)
 	}
 }
 
@@ -132,7 +161,7 @@ func TestLetGoWithAnOldVersion(t *testing.T) {
 	if ok, err := h.Confirm(t.Context(), runOf("run", "mail-1", false)); !ok || err != nil {
 		t.Fatalf("%t, %v", ok, err)
 	}
-	if gone, err := h.LetGo(t.Context(), old); gone || !apierrors.IsConflict(err) {
+	if gone, err := h.LetGo(t.Context(), old, nil); gone || !apierrors.IsConflict(err) {
 		t.Errorf("gone %t, %v", gone, err)
 	}
 }

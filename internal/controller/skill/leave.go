@@ -42,7 +42,13 @@ func (r *Reconciler) discard(ctx context.Context, s *scope) error {
 		}
 	}
 	for i := range s.surplus {
-		failed = append(failed, r.letGo(ctx, &s.Pass, &s.surplus[i]))
+		rev := &s.surplus[i]
+		var wanted func(context.Context) (bool, error)
+		if slices.ContainsFunc(s.partial, func(partial v1alpha1.SkillRevision) bool { return partial.UID == rev.UID }) {
+			// A run may have stored the rest of the bytes since the cache was read. The proposal would be lost.
+			wanted = func(ctx context.Context) (bool, error) { return isWhole(ctx, r.Live, rev) }
+		}
+		failed = append(failed, r.letGo(ctx, &s.Pass, rev, wanted))
 	}
 	return errors.Join(failed...)
 }
@@ -65,7 +71,7 @@ func (r *Reconciler) letGoFormer(ctx context.Context, s *pass.Pass, key client.O
 			failed = append(failed, r.holder().Keep(ctx, former[i].DeepCopy()))
 			continue
 		}
-		failed = append(failed, r.letGo(ctx, s, &former[i]))
+		failed = append(failed, r.letGo(ctx, s, &former[i], nil))
 	}
 	return errors.Join(failed...)
 }
@@ -106,9 +112,9 @@ func leftBehind(revisions []v1alpha1.SkillRevision, skill string, uid types.UID)
 	return list
 }
 
-// letGo deletes a revision unless a run uses it.
-func (r *Reconciler) letGo(ctx context.Context, s *pass.Pass, rev *v1alpha1.SkillRevision) error {
-	gone, err := r.holder().LetGo(ctx, rev)
+// letGo deletes a revision unless a run uses it, or it is wanted for another reason.
+func (r *Reconciler) letGo(ctx context.Context, s *pass.Pass, rev *v1alpha1.SkillRevision, wanted func(context.Context) (bool, error)) error {
+	gone, err := r.holder().LetGo(ctx, rev, wanted)
 	if err == nil && !gone {
 		s.Wake(s.Now.Add(leavePause))
 	}

@@ -39,7 +39,7 @@ func (r *Reconciler) revisions(ctx context.Context, s *scope) error {
 			r.ignore(s, rev, problem)
 			continue
 		}
-		whole, err := r.isWhole(ctx, rev)
+		whole, err := isWhole(ctx, r.Heads, rev)
 		if err != nil {
 			return err
 		}
@@ -85,9 +85,9 @@ func (r *Reconciler) ignore(s *scope, rev *v1alpha1.SkillRevision, problem strin
 
 // isWhole reports whether the ConfigMaps with the bytes of a revision exist. Their content never changes, and a reader of the bytes compares their
 // hashes.
-func (r *Reconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
+func isWhole(ctx context.Context, heads client.Reader, rev *v1alpha1.SkillRevision) (bool, error) {
 	for _, name := range rev.Spec.ConfigMapNames {
-		head, err := configMapHead(ctx, r.Heads, rev.Namespace, name)
+		head, err := configMapHead(ctx, heads, rev.Namespace, name)
 		if err != nil {
 			return false, err
 		}

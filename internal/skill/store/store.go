@@ -20,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -75,23 +76,54 @@ func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.Sk
 		},
 		Spec: spec,
 	}
-	if err := s.Client.Create(ctx, rev); apierrors.IsAlreadyExists(err) {
-		if rev, err = s.adopt(ctx, rev); err != nil {
-			return nil, err
-		}
+	want := rev.DeepCopy()
+	err := s.Client.Create(ctx, rev)
+	adopted := apierrors.IsAlreadyExists(err)
+	if adopted {
+		rev, err = s.adopt(ctx, want)
 	} else if err != nil {
-		return nil, fmt.Errorf("create the SkillRevision %s: %w", name, err)
+		err = fmt.Errorf("create the SkillRevision %s: %w", name, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	ref := *metav1.NewControllerRef(rev, v1alpha1.GroupVersion.WithKind("SkillRevision"))
 	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSkill, v1alpha1.LabelSkill: v1alpha1.SkillLabel(owner.Name)}
 	if _, err := writeChunks(ctx, s.Client, ref, rev.Namespace, name, labels, io.MultiReader(content...), size); err != nil {
 		return nil, err
 	}
+	if adopted {
+		// Before the bytes were all there, the revision may have been marked to be deleted. Who marked it looks for the bytes after that.
+		return s.adopt(ctx, want)
+	}
 	return rev, nil
 }
 
-// adopt returns the revision of the wanted one's name, if it is the same one of the same skill.
-func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alpha1.SkillRevision, error) {
+// adopt returns the revision of the wanted one's name, if it is the same one of the same skill. If it was about to be deleted, it stays.
+func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (rev *v1alpha1.SkillRevision, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if rev, err = s.same(ctx, want); err != nil {
+			return err
+		}
+		if _, leaves := rev.Annotations[v1alpha1.AnnotationLeaving]; !leaves {
+			return nil
+		}
+		// The version keeps the mark of a later pass, and the deletion of who made the mark fails by the new one.
+		base := rev.DeepCopy()
+		delete(rev.Annotations, v1alpha1.AnnotationLeaving)
+		if err := s.Client.Patch(ctx, rev, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("keep the SkillRevision %s: %w", rev.Name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rev, nil
+}
+
+// same returns the revision of the wanted one's name, if it is the same one of the same skill.
+func (s *Store) same(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alpha1.SkillRevision, error) {
 	var there v1alpha1.SkillRevision
 	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(want), &there); err != nil {
 		return nil, fmt.Errorf("get the SkillRevision %s: %w", want.Name, err)

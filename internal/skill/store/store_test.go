@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +35,8 @@ type rig struct {
 	writes []string
 	// fail is given to the creation of the object of that name.
 	fail map[string]error
+	// during is called before each creation.
+	during func(name string)
 }
 
 func newRig(t *testing.T, objects ...client.Object) *rig {
@@ -45,6 +48,9 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	r := &rig{t: t, fail: map[string]error{}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if r.during != nil {
+				r.during(o.GetName())
+			}
 			if err := r.fail[o.GetName()]; err != nil {
 				return err
 			}
@@ -165,6 +171,72 @@ func TestPutIsIdempotent(t *testing.T) {
 	}
 	if other := r.put(some()[:2]); other.Name == first.Name {
 		t.Error("other files have the same revision")
+	}
+}
+
+// mark marks a revision as one that is about to be deleted.
+func (r *rig) mark(name string) {
+	r.t.Helper()
+	var rev v1alpha1.SkillRevision
+	err := r.Live.Get(r.t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, &rev)
+	if err == nil {
+		rev.Annotations = map[string]string{v1alpha1.AnnotationLeaving: "true", "example.org/other": "stays"}
+		err = r.Client.Update(r.t.Context(), &rev)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// What is put again is wanted, whenever it was marked. Who marked it deletes only the version that has the mark.
+func TestPutKeepsWhatIsAboutToBeDeleted(t *testing.T) {
+	t.Parallel()
+	for name, when := range map[string]string{"before": "", "while the first bytes are stored": "-0", "while the last ones are": "-1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			revision := r.put(some()).Name
+			if when == "" {
+				r.mark(revision)
+			}
+			r.during = func(name string) {
+				if name == revision+when && when != "" {
+					r.mark(revision)
+				}
+			}
+			rev := r.put(some())
+			var there v1alpha1.SkillRevision
+			if err := r.Live.Get(t.Context(), client.ObjectKeyFromObject(rev), &there); err != nil {
+				t.Fatal(err)
+			}
+			if _, leaves := there.Annotations[v1alpha1.AnnotationLeaving]; leaves || there.Annotations["example.org/other"] != "stays" {
+				t.Errorf("it has the annotations %v", there.Annotations)
+			}
+			if rev.ResourceVersion != there.ResourceVersion {
+				t.Error("the version that is returned is an earlier one")
+			}
+			r.during = nil
+			if again := r.put(some()); again.ResourceVersion != there.ResourceVersion {
+				t.Error("one that is not marked is written")
+			}
+		})
+	}
+}
+
+// Bytes of a revision that is deleted meanwhile go with it.
+func TestPutOfWhatIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rev := r.put(some())
+	r.during = func(name string) {
+		if name == rev.Name+"-1" {
+			if err := r.Client.Delete(t.Context(), rev); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := r.Put(t.Context(), r.owner, v1alpha1.SkillRevisionSpec{}, some()); !apierrors.IsNotFound(err) {
+		t.Errorf("the error is %v: the caller takes it for stored", err)
 	}
 }
 
