@@ -29,7 +29,6 @@ var theDigest = subject{kind: kindDigest}
 // part is what a digest has of one subject.
 type part struct {
 	subject subject
-	asks    []*signal.Signal
 	// next is the cursor of a receiver that was told them.
 	next signal.Cursor
 }
@@ -95,26 +94,29 @@ func (r *Reconciler) tellDigest(ctx context.Context, l *lane) error {
 		l.queue.Add(theDigest)
 		return nil
 	}
-	var parts []part
-	var all []*signal.Signal
+	parts := make([]part, 0, len(held))
+	asks := signal.Gathering{Namespace: l.namespace}
 	for _, s := range held {
-		p, err := r.partOf(ctx, l, s)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p, of, err := r.partOf(ctx, l, s)
 		if err != nil {
 			return err
 		}
-		if len(p.asks) == 0 {
+		if len(of) == 0 {
 			// It was answered meanwhile, or the run has ended: what there is to tell is looked at as ever.
 			l.letGo(s)
 			continue
 		}
-		parts, all = append(parts, p), append(all, p.asks...)
+		parts = append(parts, p)
+		for _, ask := range of {
+			asks.Add(ask)
+		}
 	}
-	if len(all) == 0 {
+	what := asks.Signal(r.Now())
+	if what == nil {
 		return nil
-	}
-	what := all[0]
-	if len(all) > 1 {
-		what = signal.DigestOf(l.namespace, all, r.Now())
 	}
 	err := r.send(ctx, l, what)
 	var f *deliver.Failure
@@ -125,7 +127,7 @@ func (r *Reconciler) tellDigest(ctx context.Context, l *lane) error {
 	case errors.As(err, &f):
 		r.count(l, Failed)
 		if l.failed(theDigest, signal.Cursor{}, f, r.Now()) {
-			l.passOver(parts, len(all))
+			l.passOver(parts, asks.Count())
 			r.count(l, Dropped)
 		}
 	default:
@@ -134,24 +136,25 @@ func (r *Reconciler) tellDigest(ctx context.Context, l *lane) error {
 	return nil
 }
 
-// partOf returns the asks of a subject that the receiver is to be told.
-func (r *Reconciler) partOf(ctx context.Context, l *lane, s subject) (part, error) {
+// partOf returns what a digest has of a subject, and the asks of it that the receiver is to be told.
+func (r *Reconciler) partOf(ctx context.Context, l *lane, s subject) (part, []*signal.Signal, error) {
 	c, gone, _ := l.begin(s)
 	p := part{subject: s, next: c}
-	for len(p.asks) < maxAsksOf {
+	var asks []*signal.Signal
+	for len(asks) < maxAsksOf {
 		got, err := r.next(ctx, l, s, p.next, gone)
 		if apierrors.IsNotFound(err) {
-			return part{subject: s}, nil
+			return p, nil, nil
 		}
 		if err != nil {
-			return p, err
+			return p, nil, err
 		}
 		if got.what == nil || got.what.Event != v1alpha1.SignalRunAwaitingInput {
 			break
 		}
-		p.asks, p.next = append(p.asks, got.what), got.cursor
+		asks, p.next = append(asks, got.what), got.cursor
 	}
-	return p, nil
+	return p, asks, nil
 }
 
 // letGo has a subject looked at that waits for no digest any more.

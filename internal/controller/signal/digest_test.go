@@ -4,11 +4,13 @@ package signal
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/signal"
 )
 
 // few lets two asks of ten minutes have messages of their own.
@@ -64,6 +66,21 @@ func TestAFloodThatGoesOnComesInDigestsAlone(t *testing.T) {
 		if got := g.sinks["a"].taken(); len(got) > 2+7 {
 			t.Errorf("60 asks within an hour are %d messages: %q", len(got), got)
 		}
+	})
+}
+
+// A message has the content of few asks. All of them are told by it.
+func TestAVeryLargeDigestTellsAllOfItsAsks(t *testing.T) {
+	inBubble(t, []string{"a"}, func(g *rig) {
+		g.receive("a", few)
+		ids, _ := g.asking(101, 102+2*signal.MaxListed)
+		later(11 * time.Minute)
+		g.want("a", ids[0], ids[1], "digest of "+strings.Join(ids[2:2+signal.MaxListed], " ")+" and 20")
+		if held := g.r.lanesOf("ns")[0].flood.held; len(held) != 0 {
+			t.Errorf("%d asks are still held", len(held))
+		}
+		later(time.Hour)
+		g.want("a", ids[0], ids[1], "digest of "+strings.Join(ids[2:2+signal.MaxListed], " ")+" and 20")
 	})
 }
 

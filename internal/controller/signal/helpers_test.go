@@ -5,6 +5,7 @@ package signal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -69,7 +70,11 @@ func saidOf(what *signal.Signal) string {
 	for _, s := range d.Asks {
 		ids = append(ids, s.ID)
 	}
-	return "digest of " + strings.Join(ids, " ")
+	said := "digest of " + strings.Join(ids, " ")
+	if more := d.Count - len(ids); more > 0 {
+		said += fmt.Sprintf(" and %d", more)
+	}
+	return said
 }
 
 func (s *sink) Close() {}

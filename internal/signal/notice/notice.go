@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	// maxListed is how many asks a digest lists.
-	maxListed = 20
 	// maxTitle, maxText and maxAction are the most bytes of a message's parts. Slack takes 3000 characters, and a character of it can become five.
 	maxTitle, maxText, maxAction = 256, 400, 200
 )
@@ -132,11 +130,11 @@ func (n *Notice) ofRun(d *signal.Result) {
 
 func (n *Notice) ofDigest(d *signal.Digest, pageURL string) {
 	n.Namespace = d.Namespace
-	n.Title = fmt.Sprintf("%d asks in %s wait for an answer", len(d.Asks), d.Namespace)
-	for _, s := range d.Asks[:min(len(d.Asks), maxListed)] {
+	n.Title = fmt.Sprintf("%d asks in %s wait for an answer", d.Count, d.Namespace)
+	for _, s := range d.Asks {
 		n.Asks = append(n.Asks, Of(s, pageURL))
 	}
-	n.More = len(d.Asks) - len(n.Asks)
+	n.More = d.Count - len(n.Asks)
 	n.Command = "kubectl motor inbox -n " + d.Namespace
 	if pageURL != "" {
 		n.Link = strings.TrimRight(pageURL, "/") + "/#/inbox"

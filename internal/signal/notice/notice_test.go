@@ -92,17 +92,17 @@ func TestEventsOfAReceiverAreThoseItNames(t *testing.T) {
 
 func TestADigestListsItsAsks(t *testing.T) {
 	t.Parallel()
-	var asks []*signal.Signal
+	asks := signal.Gathering{Namespace: "team"}
 	for range 25 {
-		asks = append(asks, askSignal("Which <!channel>?", &signal.Input{ID: "a1", Kind: v1alpha1.InputQuestion, ExpirationTime: new(time.Unix(60, 0))}))
+		asks.Add(askSignal("Which <!channel>?", &signal.Input{ID: "a1", Kind: v1alpha1.InputQuestion, ExpirationTime: new(time.Unix(60, 0))}))
 	}
-	n := Of(signal.DigestOf("team", asks, time.Unix(0, 0)), "https://motor.example.org")
-	if n.Title != "25 asks in team wait for an answer" || len(n.Asks) != maxListed || n.More != 5 || n.Command != "kubectl motor inbox -n team" ||
+	n := Of(asks.Signal(time.Unix(0, 0)), "https://motor.example.org")
+	if n.Title != "25 asks in team wait for an answer" || len(n.Asks) != signal.MaxListed || n.More != 5 || n.Command != "kubectl motor inbox -n team" ||
 		n.Link != "https://motor.example.org/#/inbox" || n.Asks[0].Command != "kubectl motor answer fix -n team --id a1" {
 		t.Errorf("got %+v", n)
 	}
 	for _, got := range []string{Plain(n), slackOf(t, n)} {
-		if strings.Count(got, "fix: Which") != maxListed || !strings.Contains(got, "and 5 more") || !strings.Contains(got, "(until 1970-01-01T00:01:00Z)") {
+		if strings.Count(got, "fix: Which") != signal.MaxListed || !strings.Contains(got, "and 5 more") || !strings.Contains(got, "(until 1970-01-01T00:01:00Z)") {
 			t.Errorf("got %q", got)
 		}
 	}
