@@ -5,7 +5,6 @@
 package ocsf
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -200,9 +199,9 @@ type Log struct {
 // NewLog returns a log that writes to the writer, each line at once.
 func NewLog(to io.Writer) *Log { return &Log{to: to} }
 
-// Write writes one event.
+// Write writes one event, in at most MaxLine bytes and the end of the line. Of one that has more, long texts and lists are cut.
 func (l *Log) Write(e *Event) error {
-	line, err := json.Marshal(e)
+	line, err := encode(e)
 	if err != nil {
 		return fmt.Errorf("write an event of the audit: %w", err)
 	}
