@@ -106,7 +106,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	server, err := egress.New(egress.Config{ //nolint:contextcheck // The lines that it logs are of the process and of no request.
 		Grants: grants, Ready: source.HasSynced, ForbiddenPrefixes: source.Prefixes, DNSServer: o.dnsServer,
 		Terminator: terminate.New(terminate.Config{RootCAs: o.roots}), Reporter: reporter,
-		Logger: audited(o, log), Registerer: registry, Limits: o.limits, Timeouts: egress.Timeouts{Grace: o.shutdownGrace},
+		Logger: audited(o, registry, log), Registerer: registry, Limits: o.limits, Timeouts: egress.Timeouts{Grace: o.shutdownGrace},
 	})
 	if err != nil {
 		return err
@@ -136,11 +136,15 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 }
 
 // audited returns the log of the proxy, whose audit lines go where the options say.
-func audited(o options, log *slog.Logger) *slog.Logger {
+func audited(o options, registry prometheus.Registerer, log *slog.Logger) *slog.Logger {
 	if o.auditFormat != ocsf.Format {
 		return log
 	}
-	return slog.New(connection.New(log.Handler(), ocsf.NewLog(o.audit), motorcortex.Version()))
+	h := connection.New(log.Handler(), ocsf.NewLog(o.audit), motorcortex.Version())
+	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "motorcortex_egress_audit_lost_total", Help: "Lines of the audit that could not be written.",
+	}, func() float64 { return float64(h.Lost()) }))
+	return slog.New(h)
 }
 
 // delayed returns a context that ends some time after another one. For that long the proxy is not ready and accepts new connections all the same,

@@ -5,8 +5,10 @@ package connection
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/audit/ocsf"
@@ -24,12 +26,23 @@ type Handler struct {
 	to      *ocsf.Log
 	version string
 	with    []slog.Attr
+	lost    *lost
+}
+
+// lost is what a handler, and those that are made of it, could not write.
+type lost struct {
+	count atomic.Int64
+	// told is true if the log says so, until a line is written again.
+	told atomic.Bool
 }
 
 // New returns a handler. version is that of the proxy.
 func New(next slog.Handler, to *ocsf.Log, version string) *Handler {
-	return &Handler{next: next, to: to, version: version}
+	return &Handler{next: next, to: to, version: version, lost: &lost{}}
 }
+
+// Lost returns how many lines could not be written.
+func (h *Handler) Lost() int64 { return h.lost.count.Load() }
 
 // Enabled implements slog.Handler.
 func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
@@ -38,7 +51,7 @@ func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Handler{next: h.next.WithAttrs(attrs), to: h.to, version: h.version, with: slices.Concat(h.with, attrs)}
+	return &Handler{next: h.next.WithAttrs(attrs), to: h.to, version: h.version, with: slices.Concat(h.with, attrs), lost: h.lost}
 }
 
 // WithGroup implements slog.Handler. The audit lines have no groups.
@@ -60,7 +73,19 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		l.add(a)
 		return true
 	})
-	return h.to.Write(l.event(r.Time, h.version))
+	err := h.to.Write(l.event(r.Time, h.version))
+	if err == nil {
+		h.lost.told.Store(false)
+		return nil
+	}
+	// A logger drops the error of its handler. A full disk makes one for each line, so the log has the first alone.
+	h.lost.count.Add(1)
+	if h.lost.told.Swap(true) || !h.next.Enabled(ctx, slog.LevelError) {
+		return err
+	}
+	told := slog.NewRecord(r.Time, slog.LevelError, "a line of the audit is lost, and perhaps further ones are: motorcortex_egress_audit_lost_total counts them", 0)
+	told.AddAttrs(slog.Any("error", err))
+	return errors.Join(err, h.next.Handle(ctx, told))
 }
 
 // line is an audit line of the proxy: docs/reference/egress-proxy.md has its fields.

@@ -5,6 +5,7 @@ package connection
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -96,5 +97,43 @@ func TestOtherLinesAreOfTheLog(t *testing.T) {
 	}
 	if strings.Count(rest, "\n") != 1 || !strings.Contains(rest, "could not be accepted") {
 		t.Errorf("the log is %s", rest)
+	}
+}
+
+// full is a disk that has no space for a while.
+type full struct {
+	bytes.Buffer
+	is bool
+}
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.is {
+		return 0, errors.New("no space")
+	}
+	return f.Buffer.Write(b)
+}
+
+// A logger drops what its handler returns, so nothing else would show that lines are missing.
+func TestLostLinesAreCountedAndToldOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	to := &full{is: true}
+	h := New(slog.NewJSONHandler(&log, nil), ocsf.NewLog(to), "1")
+	l := slog.New(h)
+	refuse := func(l *slog.Logger) { l.Info("egress", "verdict", "deny", "reason", "no_token") }
+	refuse(l)
+	refuse(l.With("run", "r"))
+	if h.Lost() != 2 || strings.Count(log.String(), "no space") != 1 || !strings.Contains(log.String(), `"level":"ERROR"`) {
+		t.Errorf("lost are %d, and the log is %s", h.Lost(), &log)
+	}
+	to.is = false
+	refuse(l)
+	if h.Lost() != 2 || strings.Count(to.String(), "\n") != 1 {
+		t.Errorf("lost are %d, and written is %s", h.Lost(), to)
+	}
+	to.is = true
+	refuse(l)
+	if h.Lost() != 3 || strings.Count(log.String(), "no space") != 2 {
+		t.Errorf("lost are %d, and the log is %s", h.Lost(), &log)
 	}
 }
