@@ -122,7 +122,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	if err := errors.Join(
-		setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, clock, o.auditFormat, log), setupTraces(mgr, clock, o, told.traces, log),
+		setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, keeper, o.auditFormat, log), setupTraces(mgr, clock, o, told.traces, log),
 	); err != nil {
 		return err
 	}
@@ -173,11 +173,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 const auditNone = "none"
 
 // setupAudit has the leader write the decisions of people to the standard output, if the format says so. The log is on the standard error.
-func setupAudit(mgr ctrl.Manager, clock *timekeeper.Clock, format string, log *slog.Logger) error {
+func setupAudit(mgr ctrl.Manager, keeper *timekeeper.Keeper, format string, log *slog.Logger) error {
 	if format != ocsf.Format {
 		return nil
 	}
-	return mgr.Add(&watch.Watch{Cache: mgr.GetCache(), To: ocsf.NewLog(os.Stdout), Version: motorcortex.Version(), Now: clock.Now, Logger: log})
+	return mgr.Add(&watch.Watch{
+		Cache: mgr.GetCache(), To: ocsf.NewLog(os.Stdout), Version: motorcortex.Version(), Now: keeper.Now, Time: keeper, Logger: log,
+	})
 }
 
 // setupSkills builds the controller of skills.

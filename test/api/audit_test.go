@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/audit/ocsf/ocsftest"
 	"motorcortex.dev/motorcortex/internal/audit/watch"
 	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 // audit is what was written.
@@ -53,6 +54,11 @@ func (a *audit) await(ctx context.Context, t *testing.T, lines int, says string)
 	}
 }
 
+// alwaysLed is of a cluster in which a manager always leads.
+type alwaysLed struct{}
+
+func (alwaysLed) Observed() observed.Time { return observed.Time{Until: time.Now().Add(time.Minute)} }
+
 // The audit names the user as the API server has stamped it, and has each decision once while one process leads.
 func TestDecisionsAreInTheAuditOnce(t *testing.T) {
 	t.Parallel()
@@ -61,7 +67,7 @@ func TestDecisionsAreInTheAuditOnce(t *testing.T) {
 	shown, err := cache.New(adminConfig, cache.Options{Scheme: admin.Scheme(), DefaultNamespaces: map[string]cache.Config{ns: {}}})
 	must(t, err)
 	to := &audit{}
-	w := &watch.Watch{Cache: shown, To: ocsf.NewLog(to), Version: "1", Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	w := &watch.Watch{Cache: shown, To: ocsf.NewLog(to), Version: "1", Now: time.Now, Time: alwaysLed{}, Logger: slog.New(slog.DiscardHandler)}
 	going, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)
 	go func() { ended <- shown.Start(going) }()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	toolscache "k8s.io/client-go/tools/cache"
@@ -16,15 +17,27 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/audit/decision"
 	"motorcortex.dev/motorcortex/internal/audit/ocsf"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
-// overlap is how long before its beginning a process writes decisions, because the one before it may have ended without. Only a leader writes, and another
-// one leads within seconds.
-const overlap = 15 * time.Minute
+const (
+	// overlap is how long before its beginning a process writes decisions, because the one before it may have ended without. Another one leads within
+	// seconds, as a rule.
+	overlap = 15 * time.Minute
+	// longest is how long before its beginning it writes decisions at most, if none led for so long. Runs that ended earlier are deleted, as a rule.
+	longest = 7 * 24 * time.Hour
+	// patience is how long a process waits until it is known since when none led, and askAgain how often it looks.
+	patience, askAgain = time.Minute, 100 * time.Millisecond
+)
 
 // Cache has the objects that record decisions.
 type Cache interface {
 	GetInformer(ctx context.Context, of client.Object, options ...cache.InformerGetOption) (cache.Informer, error)
+}
+
+// Time knows when no manager led.
+type Time interface {
+	Observed() observed.Time
 }
 
 // Watch writes each decision at least once. It keeps nothing: an update is compared with what was there before.
@@ -33,6 +46,7 @@ type Watch struct {
 	To      *ocsf.Log
 	Version string
 	Now     func() time.Time
+	Time    Time
 	Logger  *slog.Logger
 
 	from time.Time
@@ -43,7 +57,9 @@ func (w *Watch) NeedLeaderElection() bool { return true }
 
 // Start writes decisions until the context ends.
 func (w *Watch) Start(ctx context.Context) error {
-	w.from = w.Now().Add(-overlap)
+	if w.from = w.since(ctx); ctx.Err() != nil {
+		return nil
+	}
 	for _, of := range []client.Object{&v1alpha1.MotorRun{}, &v1alpha1.MotorStep{}, &v1alpha1.Skill{}} {
 		informer, err := w.Cache.GetInformer(ctx, of)
 		if err != nil {
@@ -59,6 +75,49 @@ func (w *Watch) Start(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// since returns the instant before which other processes wrote the decisions. It waits until the time without a leader is known, which this process
+// ends with its first heartbeat.
+func (w *Watch) since(ctx context.Context) time.Time {
+	begin := w.Now()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(askAgain)
+	defer ticker.Stop()
+	for {
+		known := w.Time.Observed()
+		if !known.Until.Before(w.Now()) {
+			return from(begin, known)
+		}
+		select {
+		case <-ctx.Done():
+			return from(begin, known)
+		case <-ticker.C:
+		}
+	}
+}
+
+// from returns since when a process that begins at an instant writes decisions. Those of a time in which none led were written by none, and neither were
+// the last ones before it, perhaps.
+func from(begin time.Time, known observed.Time) time.Time {
+	start := begin.Add(-overlap)
+	if known.Until.Before(start) {
+		// No heartbeat was seen since.
+		start = known.Until.Add(-overlap)
+	}
+	for _, g := range slices.Backward(known.Gaps) {
+		if g.To.Before(start) {
+			break
+		}
+		if before := g.From.Add(-overlap); before.Before(start) {
+			start = before
+		}
+	}
+	if earliest := begin.Add(-longest); start.Before(earliest) {
+		return earliest
+	}
+	return start
 }
 
 // added writes the decisions of an object that is new to this process. Those of which no time is recorded are written again by each process.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/audit/ocsf"
 	"motorcortex.dev/motorcortex/internal/audit/ocsf/ocsftest"
+	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
 )
 
 var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -52,6 +54,70 @@ func TestNewLeaderWritesWhatIsNew(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
+}
+
+// led is what is known about the time in which a manager led, each time that it is asked for.
+type led struct {
+	known []observed.Time
+	asked int
+}
+
+func (l *led) Observed() observed.Time {
+	l.asked++
+	return l.known[min(l.asked, len(l.known))-1]
+}
+
+// What was decided while no manager led was written by none.
+func TestDecisionsOfATimeWithoutALeaderAreWritten(t *testing.T) {
+	t.Parallel()
+	gap := func(from, to time.Duration) observed.Gap { return observed.Gap{From: now.Add(-from), To: now.Add(-to)} }
+	day := 24 * time.Hour
+	for name, tt := range map[string]struct {
+		until time.Duration
+		gaps  []observed.Gap
+		want  time.Duration
+	}{
+		"always":                         {0, nil, overlap},
+		"not for a night":                {0, []observed.Gap{gap(10*time.Hour, 0)}, 10*time.Hour + overlap},
+		"not until a minute ago":         {0, []observed.Gap{gap(10*time.Hour, time.Minute)}, 10*time.Hour + overlap},
+		"again since yesterday":          {0, []observed.Gap{gap(3*day, day)}, overlap},
+		"one short time after the other": {0, []observed.Gap{gap(2*day, day), gap(50*time.Minute, 40*time.Minute), gap(30*time.Minute, time.Minute)}, 50*time.Minute + overlap},
+		"not for a year":                 {0, []observed.Gap{gap(365*day, 0)}, longest},
+		"no heartbeat since a day":       {day, nil, day + overlap},
+		"no heartbeat since a minute":    {time.Minute, nil, overlap},
+		"no heartbeat ever":              {1e6 * time.Hour, nil, longest},
+	} {
+		got := from(now, observed.Time{Until: now.Add(-tt.until), Gaps: tt.gaps})
+		if want := now.Add(-tt.want); !got.Equal(want) {
+			t.Errorf("%s: from %s, want %s", name, got, want)
+		}
+	}
+}
+
+// The end of the time without a leader is known with the first heartbeat of this process, and that can be late.
+func TestWatchWaitsUntilTheTimeIsKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := watching()
+		w.Now = time.Now
+		old := observed.Time{Until: time.Now().Add(-time.Hour)}
+		found := observed.Time{Until: time.Now().Add(time.Minute), Gaps: []observed.Gap{{From: old.Until.Add(-time.Hour), To: time.Now()}}}
+		l := &led{known: []observed.Time{old, old, old, found}}
+		w.Time = l
+		if got, want := w.since(t.Context()), found.Gaps[0].From.Add(-overlap); !got.Equal(want) || l.asked != 4 {
+			t.Errorf("from %s, want %s, after %d looks", got, want, l.asked)
+		}
+		w.Time = &led{known: []observed.Time{old}}
+		begin := time.Now()
+		if got, want := w.since(t.Context()), old.Until.Add(-overlap); !got.Equal(want) || time.Since(begin) != patience {
+			t.Errorf("without a heartbeat: from %s, want %s, after %s", got, want, time.Since(begin))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.Start(ctx); err != nil {
+			t.Errorf("a watch that ends before it begins: %v", err)
+		}
+	})
 }
 
 func TestUpdateWritesWhatWasNotThere(t *testing.T) {
@@ -96,7 +162,7 @@ func (broken) GetInformer(context.Context, client.Object, ...cache.InformerGetOp
 func TestWatchThatCannotBeginEnds(t *testing.T) {
 	t.Parallel()
 	w, _ := watching()
-	w.Cache = broken{}
+	w.Cache, w.Time = broken{}, &led{known: []observed.Time{{Until: now}}}
 	if err := w.Start(t.Context()); err == nil {
 		t.Error("it began")
 	}
