@@ -60,6 +60,8 @@ type Failure struct {
 	// Again is true if the same request can succeed later, and After is how long the collector asks to wait, 0 if it does not say.
 	Again bool
 	After time.Duration
+	// TooLarge is true if a smaller request can succeed.
+	TooLarge bool
 	// Err says what happened, without any text of the collector's.
 	Err error
 }
@@ -86,7 +88,10 @@ func (c *Client) Send(ctx context.Context, spans []*tracev1.ResourceSpans) (reje
 	defer func() { _ = answer.Body.Close() }() // It was read as far as it counts.
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if answer.StatusCode/100 != 2 {
-		return 0, &Failure{Again: again(answer.StatusCode), After: after(answer.Header), Err: fmt.Errorf("the collector answers %d", answer.StatusCode)}
+		return 0, &Failure{
+			Again: again(answer.StatusCode), After: after(answer.Header), TooLarge: answer.StatusCode == http.StatusRequestEntityTooLarge,
+			Err: fmt.Errorf("the collector answers %d", answer.StatusCode),
+		}
 	}
 	// The collector has taken the spans, whatever else it says: sent again, they would be there twice.
 	var said collectorv1.ExportTraceServiceResponse

@@ -88,7 +88,7 @@ func TestSpansThatWereTakenAreNoFailure(t *testing.T) {
 func TestFailuresSayWhetherToTryAgain(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]Failure{
-		400: {}, 413: {}, 401: {Again: true}, 404: {Again: true}, 302: {Again: true}, 429: {Again: true, After: 7 * time.Second}, 503: {Again: true, After: 7 * time.Second},
+		400: {}, 413: {TooLarge: true}, 401: {Again: true}, 404: {Again: true}, 302: {Again: true}, 429: {Again: true, After: 7 * time.Second}, 503: {Again: true, After: 7 * time.Second},
 	} {
 		c := clientOf(t, nil, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/elsewhere" {
@@ -104,7 +104,7 @@ func TestFailuresSayWhetherToTryAgain(t *testing.T) {
 		})
 		_, err := c.Send(t.Context(), sent())
 		var f *Failure
-		if !errors.As(err, &f) || f.Again != want.Again || f.After != want.After || strings.Contains(err.Error(), "hunter2") {
+		if !errors.As(err, &f) || f.Again != want.Again || f.After != want.After || f.TooLarge != want.TooLarge || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%d: %+v, %v", status, f, err)
 		}
 	}
