@@ -84,7 +84,7 @@ func showSlots(to prometheus.Registerer, e *engine.Engine) error {
 const traceLinger = time.Second
 
 // setupTraces has the leader send the spans of runs to the collector that the environment names, if it names one.
-func setupTraces(mgr ctrl.Manager, clock *timekeeper.Clock, o options, told *metrics.Traces, log *slog.Logger) error {
+func setupTraces(mgr ctrl.Manager, clock *timekeeper.Clock, leases export.Leases, o options, told *metrics.Traces, log *slog.Logger) error {
 	of, err := collector.FromEnvironment(os.Getenv)
 	if err != nil {
 		return fmt.Errorf("set up traces: %w", err)
@@ -98,7 +98,7 @@ func setupTraces(mgr ctrl.Manager, clock *timekeeper.Clock, o options, told *met
 	e := &export.Exporter{
 		Cache: mgr.GetCache(), Sender: collector.New(of), Live: mgr.GetAPIReader(),
 		Resource: span.Resource{Service: of.Service, Version: motorcortex.Version(), More: of.Attributes, Content: o.traceContent},
-		Observer: told, Now: clock.Now, Linger: traceLinger, Logger: log,
+		Observer: told, Now: clock.Now, Linger: traceLinger, Leases: leases, Logger: log,
 	}
 	e.Init()
 	told.ShowWaiting(e.Waiting)

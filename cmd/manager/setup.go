@@ -122,7 +122,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	if err := errors.Join(
-		setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, keeper, o.auditFormat, log), setupTraces(mgr, clock, o, told.traces, log),
+		setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, keeper, o.auditFormat, log),
+		setupTraces(mgr, clock, leases.Leases(o.namespace), o, told.traces, log),
 	); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func NewTraces(to prometheus.Registerer) (*Traces, error) {
 			Name: prefix + "trace_spans_total", Help: "Spans of runs that the collector has taken, or refused for good, by outcome.",
 		}, []string{"outcome"}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: prefix + "trace_runs_lost_total", Help: "Runs that were deleted before their spans were sent, and of which too many waited.",
+			Name: prefix + "trace_runs_lost_total", Help: "Runs whose spans were not sent: deleted ones of too many, and those that ended over a day before a new leader came.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: prefix + "trace_export_failures_total", Help: "Requests that the collector did not take, and that are made again.",
@@ -58,7 +58,7 @@ func (t *Traces) SpansSent(n int) { t.spans.WithLabelValues(outcomeSent).Add(flo
 // SpansRefused counts spans that the collector never takes.
 func (t *Traces) SpansRefused(n int) { t.spans.WithLabelValues(outcomeRefused).Add(float64(n)) }
 
-// RunLost counts a deleted run whose spans were not sent.
+// RunLost counts a run whose spans were not sent.
 func (t *Traces) RunLost() { t.lost.Inc() }
 
 // ExportFailed counts a request that is made again.

@@ -26,7 +26,7 @@ func TestSpansAreCountedByWhatBecameOfThem(t *testing.T) {
 	want := `# HELP motorcortex_trace_export_failures_total Requests that the collector did not take, and that are made again.
 # TYPE motorcortex_trace_export_failures_total counter
 motorcortex_trace_export_failures_total 1
-# HELP motorcortex_trace_runs_lost_total Runs that were deleted before their spans were sent, and of which too many waited.
+# HELP motorcortex_trace_runs_lost_total Runs whose spans were not sent: deleted ones of too many, and those that ended over a day before a new leader came.
 # TYPE motorcortex_trace_runs_lost_total counter
 motorcortex_trace_runs_lost_total 1
 # HELP motorcortex_trace_runs_waiting Runs that may have spans that the collector has not been sent.

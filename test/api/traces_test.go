@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,7 +77,11 @@ func exportTraces(ctx context.Context, t *testing.T, ns string) (*collected, fun
 	shown, err := cache.New(adminConfig, cache.Options{Scheme: admin.Scheme(), DefaultNamespaces: map[string]cache.Config{ns: {}}})
 	must(t, err)
 	to := collector.New(&collector.Config{URL: server.URL, Timeout: 10 * time.Second})
-	e := &export.Exporter{Cache: shown, Live: admin, Sender: to, Observer: unobserved{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	leases, err := coordinationv1client.NewForConfig(adminConfig)
+	must(t, err)
+	e := &export.Exporter{
+		Cache: shown, Live: admin, Sender: to, Observer: unobserved{}, Now: time.Now, Leases: leases.Leases(ns), Logger: slog.New(slog.DiscardHandler),
+	}
 	e.Init()
 	going, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)

@@ -3,6 +3,7 @@
 package export
 
 import (
+	"container/heap"
 	"sync"
 	"time"
 
@@ -26,10 +27,14 @@ func keyOf(run *v1alpha1.MotorRun) key { return key{run.Namespace, run.Name, run
 // entry is what is known about the telling of a run.
 type entry struct {
 	cursor
-	// queued is true while it is in the queue, and touched if it was changed since it was taken from there.
+	// queued is true while it is in a queue, and touched if it was changed since it was taken from there.
 	queued, touched bool
 	// at is when there will be something to tell, zero for now.
 	at time.Time
+	// end is when the run ended, zero if it goes on.
+	end time.Time
+	// steps is how many of its steps are told at once, 0 for as many as of every run.
+	steps int
 	// gone is the run if it was deleted.
 	gone *v1alpha1.MotorRun
 	// failures is how often it was sent alone and not taken, and others how many sends of others succeeded before the first of them.
@@ -40,11 +45,14 @@ type entry struct {
 // more entries than there are runs, and those of maxGone deleted ones.
 type backlog struct {
 	mu sync.Mutex
-	// from is the instant before which runs that ended were told by another process.
-	from  time.Time
-	of    map[key]*entry
-	queue []key
-	gone  int
+	// from is the instant before which runs that ended are not told, and settled the one before which another process has told them.
+	from, settled time.Time
+	of            map[key]*entry
+	// ready are the runs of which something is to be told now, and later those of which there will be.
+	ready queue
+	later schedule
+	// queued is how many entries are in one of them.
+	queued, gone int
 	// wake has an element if something was queued.
 	wake chan struct{}
 }
@@ -53,30 +61,49 @@ func newBacklog() *backlog {
 	return &backlog{of: map[key]*entry{}, wake: make(chan struct{}, 1)}
 }
 
-// begin sets the instant before which runs that ended were told by another process.
-func (b *backlog) begin(from time.Time) {
+// begin sets the instant before which runs that ended are not told, and the one before which another process has told them.
+func (b *backlog) begin(from, settled time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.from = from
+	b.from, b.settled = from, settled
 }
 
-// touch queues a run that has changed.
-func (b *backlog) touch(run *v1alpha1.MotorRun) {
+// touch queues a run that has changed. It returns true if the run ended too early to be told, and after the instant before which another process has
+// told all of them.
+func (b *backlog) touch(run *v1alpha1.MotorRun) (lost bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := keyOf(run)
+	k, end := keyOf(run), time.Time{}
+	if run.Status.CompletionTime != nil {
+		end = run.Status.CompletionTime.Time
+	}
 	e := b.of[k]
 	if e == nil {
-		end := run.Status.CompletionTime
-		if end != nil && end.Time.Before(b.from) || !ids.Of(run.UID, run.Annotations).Sampled {
-			return
+		if !ids.Of(run.UID, run.Annotations).Sampled {
+			return false
+		}
+		if !end.IsZero() && end.Before(b.from) {
+			return !b.settled.IsZero() && !end.Before(b.settled)
 		}
 		e = &entry{}
 		b.of[k] = e
 	}
-	if !e.run {
+	if e.end = end; !e.run {
 		b.pushLocked(k, e, time.Time{})
 	}
+	return false
+}
+
+// settledAt returns the instant before which all runs that ended were told, or are lost: at most now. Of the others, each process tells what there is.
+func (b *backlog) settledAt(now time.Time) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.of {
+		if !e.run && e.gone == nil && !e.end.IsZero() && e.end.Before(now) {
+			now = e.end
+		}
+	}
+	return now
 }
 
 // touchStep queues the run of a step that has changed. Runs that are not known yet are touched by themselves.
@@ -101,7 +128,7 @@ func (b *backlog) depart(run *v1alpha1.MotorRun, now time.Time) bool {
 		delete(b.of, k)
 		return true
 	case b.gone == maxGone:
-		delete(b.of, k)
+		b.dropLocked(k, e)
 		return false
 	}
 	b.gone++
@@ -110,17 +137,35 @@ func (b *backlog) depart(run *v1alpha1.MotorRun, now time.Time) bool {
 	return true
 }
 
-// pushLocked queues a run, to be looked at from an instant on. The lock is held.
+// pushLocked queues a run, to be looked at from an instant on, zero for now. The lock is held.
 func (b *backlog) pushLocked(k key, e *entry, at time.Time) {
-	e.at, e.touched = at, true
+	e.touched = true
+	switch {
+	case e.queued && e.at.IsZero():
+		// It is to be looked at now.
+	case at.IsZero():
+		e.at = at
+		b.ready.push(k)
+	default:
+		e.at = at
+		heap.Push(&b.later, due{k, at})
+	}
 	if !e.queued {
 		e.queued = true
-		b.queue = append(b.queue, k)
+		b.queued++
 	}
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
+}
+
+// dropLocked forgets a run. What a queue has of it is left out when it comes to that.
+func (b *backlog) dropLocked(k key, e *entry) {
+	if e.queued {
+		b.queued--
+	}
+	delete(b.of, k)
 }
 
 // taken is an entry as it was when it was taken.
@@ -133,30 +178,33 @@ type taken struct {
 func (b *backlog) take(now time.Time, most int) (list []taken, next time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	kept := b.queue[:0]
-	for i, k := range b.queue {
-		e := b.of[k]
-		switch {
-		case len(list) == most:
-			kept = append(kept, b.queue[i:]...)
-			clear(b.queue[len(kept):])
-			b.queue = kept
-			return list, now
-		case e == nil:
-			// It was deleted.
-		case e.at.After(now):
-			if next.IsZero() || e.at.Before(next) {
-				next = e.at
-			}
-			kept = append(kept, k)
-		default:
+	for len(b.later) > 0 {
+		first := b.later[0]
+		e := b.of[first.key]
+		// It was queued for another instant, or dropped.
+		outdated := e == nil || !e.queued || !e.at.Equal(first.at)
+		if !outdated && first.at.After(now) {
+			next = first.at
+			break
+		}
+		heap.Pop(&b.later)
+		if !outdated {
+			e.at = time.Time{}
+			b.ready.push(first.key)
+		}
+	}
+	for len(list) < most {
+		k, ok := b.ready.pop()
+		if !ok {
+			return list, next
+		}
+		if e := b.of[k]; e != nil && e.queued && e.at.IsZero() {
 			e.queued, e.touched = false, false
+			b.queued--
 			list = append(list, taken{k, *e})
 		}
 	}
-	clear(b.queue[len(kept):])
-	b.queue = kept
-	return list, next
+	return list, now
 }
 
 // told notes how much of a run was told. A run is queued again if there is more at an instant, zero for now.
@@ -168,6 +216,9 @@ func (b *backlog) told(k key, next cursor, more bool, at time.Time) {
 		return
 	}
 	e.cursor, e.failures = next, 0
+	if e.steps *= 2; e.steps >= maxSteps {
+		e.steps = 0
+	}
 	switch {
 	case more:
 		b.pushLocked(k, e, time.Time{})
@@ -200,18 +251,21 @@ func (b *backlog) again(k key, alone bool, sends int) (failures, others int) {
 	return e.failures, sends - e.others
 }
 
-// forget drops a run that there is not any more and that is not kept.
-func (b *backlog) forget(k key) {
+// shrink has fewer steps of a run be told at once. It returns false if there are no fewer.
+func (b *backlog) shrink(k key, steps int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.of[k]; e != nil && e.gone == nil && !e.touched {
-		delete(b.of, k)
+	e := b.of[k]
+	if e == nil || e.steps == 1 || steps < 2 {
+		return false
 	}
+	e.steps = steps / 2
+	return true
 }
 
 // waiting is how many runs may have something to tell.
 func (b *backlog) waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.queue)
+	return b.queued
 }

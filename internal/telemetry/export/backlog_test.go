@@ -22,7 +22,7 @@ func numbered(i int) *v1alpha1.MotorRun {
 func TestRunsOfBeforeAreNotToldAgain(t *testing.T) {
 	t.Parallel()
 	b := newBacklog()
-	b.begin(at(100).Time)
+	b.begin(at(100).Time, time.Time{})
 	old, late, goes, unsampled := numbered(1), numbered(2), numbered(3), numbered(4)
 	old.Status.CompletionTime, late.Status.CompletionTime = new(at(99)), new(at(101))
 	unsampled.Annotations = map[string]string{v1alpha1.AnnotationTraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
@@ -33,6 +33,85 @@ func TestRunsOfBeforeAreNotToldAgain(t *testing.T) {
 	list, next := b.take(at(200).Time, 10)
 	if len(list) != 2 || list[0].key != keyOf(late) || list[1].key != keyOf(goes) || !next.IsZero() {
 		t.Errorf("taken are %+v, next at %s", list, next)
+	}
+}
+
+// Runs that ended before what is told, and that the process before has not told, are lost, and known to be.
+func TestRunsThatEndedTooEarlyAreLost(t *testing.T) {
+	t.Parallel()
+	b := newBacklog()
+	b.begin(at(100).Time, at(50).Time)
+	for end, lost := range map[int]bool{49: false, 50: true, 99: true, 100: false, 101: false} {
+		run := numbered(end)
+		run.Status.CompletionTime = new(at(end))
+		if got := b.touch(run); got != lost {
+			t.Errorf("one that ended at %d is lost: %t", end, got)
+		}
+	}
+	unsampled := numbered(60)
+	unsampled.Status.CompletionTime = new(at(60))
+	unsampled.Annotations = map[string]string{v1alpha1.AnnotationTraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
+	if b.touch(unsampled) || b.touch(numbered(1)) {
+		t.Error("one that is not sampled, or goes on, is lost")
+	}
+}
+
+// The next process tells the runs that ended after the instant, and those that have not ended.
+func TestSettledInstantIsBeforeTheFirstRunThatIsNotTold(t *testing.T) {
+	t.Parallel()
+	b := newBacklog()
+	is := func(want int) {
+		t.Helper()
+		if got := b.settledAt(at(100).Time); !got.Equal(at(want).Time) {
+			t.Errorf("settled at %s, want %s", got, at(want).Time)
+		}
+	}
+	is(100)
+	for i, end := range map[int]int{1: 70, 2: 60, 3: 0} {
+		run := numbered(i)
+		if end > 0 {
+			run.Status.CompletionTime = new(at(end))
+		}
+		b.touch(run)
+	}
+	is(60)
+	b.told(keyOf(numbered(2)), cursor{run: true}, false, time.Time{})
+	is(70)
+	// Nothing is left of a deleted run for the next process.
+	b.depart(numbered(1), at(80).Time)
+	is(100)
+}
+
+// A collector that was away for long leaves very many runs. Each of them taken by itself, the time would grow with their square.
+func TestVeryManyRunsAreTakenInGoodTime(t *testing.T) {
+	t.Parallel()
+	b := newBacklog()
+	const runs = 100_000
+	for i := range runs {
+		k := key{name: fmt.Sprintf("run-%d", i)}
+		e := &entry{}
+		b.of[k] = e
+		if i%2 == 0 {
+			b.pushLocked(k, e, time.Time{})
+		} else {
+			b.pushLocked(k, e, at(100).Time)
+		}
+	}
+	taken, begin := 0, time.Now()
+	for _, now := range []time.Time{at(1).Time, at(100).Time} {
+		for {
+			list, _ := b.take(now, 1)
+			if len(list) == 0 {
+				break
+			}
+			taken++
+		}
+		if want := runs / 2; now.Equal(at(1).Time) && taken != want {
+			t.Errorf("%d runs are taken before their time, want %d", taken, want)
+		}
+	}
+	if took := time.Since(begin); taken != runs || b.waiting() != 0 || took > 20*time.Second {
+		t.Errorf("%d of %d runs are taken within %s, %d wait", taken, runs, took, b.waiting())
 	}
 }
 

@@ -5,7 +5,8 @@
 //	run or step changed ──► backlog of runs ──► what is left to tell? ──► one request for several runs ──► how much of each was told
 //
 // No spans wait in memory: what is left to tell follows from the run, its steps and a cursor. The cursor is lost with the process, and the next one tells
-// the runs that have not ended, and those that ended of late, from the beginning. Ids follow from the run, so a span that is told twice is the same one.
+// the runs that have not ended, and those that ended of late or that the one before has not told, from the beginning. Ids follow from the run, so a span
+// that is told twice is the same one.
 package export
 
 import (
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -30,15 +32,13 @@ import (
 )
 
 const (
-	// overlap is how long before its beginning a process tells runs that have ended.
-	overlap = 5 * time.Minute
 	// maxSpans is how many spans a request has, give or take those of one run, and maxRuns of how many runs.
 	maxSpans, maxRuns = 512, 64
 	// maxSteps is how many steps of a run are told at once, and maxWholeSteps how many with their content.
 	maxSteps, maxWholeSteps = 16, 4
 	// firstPause is the pause after a first failure. Each further one doubles it, up to maxPause.
 	firstPause, maxPause = time.Second, time.Minute
-	// maxTries is how often a part of a run is tried that the collector does not take while it takes others.
+	// maxTries is how often a part of a run is tried that the collector does not take while it takes others, or that it refuses while it takes none.
 	maxTries = 10
 )
 
@@ -58,7 +58,7 @@ type Observer interface {
 	SpansSent(n int)
 	// SpansRefused are those that the collector did not take, and never will.
 	SpansRefused(n int)
-	// RunLost is a deleted run whose spans were not sent, because too many of them waited.
+	// RunLost is a run whose spans were not sent: a deleted one of too many, or one that ended too long before the process began.
 	RunLost()
 	// ExportFailed is a request that is tried again.
 	ExportFailed()
@@ -75,17 +75,21 @@ type Exporter struct {
 	Now      func() time.Time
 	// Linger is how long the exporter gathers what has changed before it sends that.
 	Linger time.Duration
+	// Leases has the note of what was told, which the next process reads.
+	Leases Leases
 	Logger *slog.Logger
 
 	backlog *backlog
 	// alone is how many of the next requests have one run each, because the collector did not take several together.
 	alone int
+	// runs is the most runs of the next request. A request that is too large halves it, and one that is taken doubles it.
+	runs int
 	// sends counts requests that were taken, and failures those in a row that were not.
 	sends, failures int
 }
 
 // Init must be called before anything else.
-func (e *Exporter) Init() { e.backlog = newBacklog() }
+func (e *Exporter) Init() { e.backlog, e.runs = newBacklog(), maxRuns }
 
 // Waiting is how many runs may have spans that were not sent.
 func (e *Exporter) Waiting() int { return e.backlog.waiting() }
@@ -95,12 +99,13 @@ func (e *Exporter) NeedLeaderElection() bool { return true }
 
 // Start sends spans until the context ends.
 func (e *Exporter) Start(ctx context.Context) error {
-	// Another process led before this instant.
-	e.backlog.begin(e.Now().Add(-overlap))
+	// Another process led before.
+	e.backlog.begin(e.resume(ctx))
+	var synced []func() bool
 	for _, watch := range []struct {
 		of      client.Object
 		handler toolscache.ResourceEventHandler
-	}{{&v1alpha1.MotorRun{}, e.runs()}, {&v1alpha1.MotorStep{}, e.steps()}} {
+	}{{&v1alpha1.MotorRun{}, e.changes()}, {&v1alpha1.MotorStep{}, e.steps()}} {
 		informer, err := e.Cache.GetInformer(ctx, watch.of)
 		if err != nil {
 			return fmt.Errorf("watch for spans: %w", err)
@@ -109,8 +114,12 @@ func (e *Exporter) Start(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watch for spans: %w", err)
 		}
+		synced = append(synced, handle.HasSynced)
 		defer func() { _ = informer.RemoveEventHandler(handle) }() // The process ends.
 	}
+	var notes sync.WaitGroup
+	defer notes.Wait()
+	notes.Go(func() { e.keepNote(ctx, synced) })
 	for ctx.Err() == nil {
 		next := e.pass(ctx)
 		e.await(ctx, next)
@@ -118,22 +127,35 @@ func (e *Exporter) Start(ctx context.Context) error {
 	return nil
 }
 
-func (e *Exporter) runs() toolscache.ResourceEventHandler {
-	changed := func(o any) {
-		if run, ok := o.(*v1alpha1.MotorRun); ok {
-			e.backlog.touch(run)
+func (e *Exporter) changes() toolscache.ResourceEventHandler {
+	deleted := func(o any) {
+		if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = last.Obj
+		}
+		if run, ok := o.(*v1alpha1.MotorRun); ok && !e.backlog.depart(run, e.Now()) {
+			e.Observer.RunLost()
 		}
 	}
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc: changed, UpdateFunc: func(_, o any) { changed(o) },
-		DeleteFunc: func(o any) {
-			if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-				o = last.Obj
-			}
-			if run, ok := o.(*v1alpha1.MotorRun); ok && !e.backlog.depart(run, e.Now()) {
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, first bool) {
+			// Each run that is there is counted at most once, and not again when it changes.
+			if run, ok := o.(*v1alpha1.MotorRun); ok && e.backlog.touch(run) && first {
 				e.Observer.RunLost()
 			}
 		},
+		UpdateFunc: func(was, is any) {
+			former, _ := was.(*v1alpha1.MotorRun)
+			run, ok := is.(*v1alpha1.MotorRun)
+			if !ok {
+				return
+			}
+			if former != nil && former.UID != run.UID {
+				// A watch that was interrupted shows no deletion of a run whose name another one has got.
+				deleted(former)
+			}
+			e.backlog.touch(run)
+		},
+		DeleteFunc: deleted,
 	}
 }
 
@@ -226,7 +248,7 @@ func (e *Exporter) pass(ctx context.Context) time.Time {
 	if e.failures > 0 {
 		e.Logger.InfoContext(ctx, "the collector takes spans again")
 	}
-	e.sends, e.failures, e.alone = e.sends+1, 0, max(e.alone-1, 0)
+	e.sends, e.failures, e.alone, e.runs = e.sends+1, 0, max(e.alone-1, 0), min(2*e.runs, maxRuns)
 	rejected = min(rejected, spans)
 	e.Observer.SpansSent(spans - rejected)
 	if rejected > 0 {
@@ -240,7 +262,7 @@ func (e *Exporter) pass(ctx context.Context) time.Time {
 
 // gather takes runs from the backlog until there are enough spans for a request.
 func (e *Exporter) gather(ctx context.Context) (parts []part, next time.Time) {
-	most := maxRuns
+	most := e.runs
 	if e.alone > 0 {
 		most = 1
 	}
@@ -253,7 +275,7 @@ func (e *Exporter) gather(ctx context.Context) (parts []part, next time.Time) {
 		p, err := e.left(ctx, &t)
 		switch {
 		case apierrors.IsNotFound(err):
-			e.backlog.forget(t.key)
+			// It was deleted. When the watch says so, a moment later, the run is queued as it was last.
 			continue
 		case err != nil:
 			e.Logger.ErrorContext(ctx, "the spans of a run cannot be read", "namespace", t.namespace, "run", t.name, "error", err)
@@ -295,6 +317,9 @@ func (e *Exporter) left(ctx context.Context, t *taken) (*portion, error) {
 	k.outage = func(attempt, index int32) (*v1alpha1.MotorStep, error) {
 		return read(e.Cache, journal.OutageName(t.name, attempt, index), client.UnsafeDisableDeepCopy)
 	}
+	if t.steps > 0 {
+		most = min(most, t.steps)
+	}
 	p, err := k.left(t.cursor, e.Now(), most)
 	if err != nil {
 		return nil, fmt.Errorf("get a step: %w", err)
@@ -308,29 +333,47 @@ func (e *Exporter) failed(ctx context.Context, parts []part, spans int, err erro
 	if !errors.As(err, &f) {
 		f = &collector.Failure{Err: err}
 	}
-	alone := len(parts) == 1
-	if alone && !f.Again {
-		e.Logger.WarnContext(ctx, "the collector refuses the spans of a run", "namespace", parts[0].namespace, "run", parts[0].name, "error", err)
-		e.drop(&parts[0])
-		return 0
-	}
-	e.Observer.ExportFailed()
 	if e.failures == 0 {
 		e.Logger.WarnContext(ctx, "the collector does not take spans; they are sent later", "runs", e.backlog.waiting()+len(parts), "spans", spans, "error", err)
 	}
+	if len(parts) == 1 {
+		return e.failedAlone(ctx, &parts[0], f)
+	}
+	e.Observer.ExportFailed()
 	for i := range parts {
-		failures, others := e.backlog.again(parts[i].key, alone, e.sends)
-		if alone && failures >= maxTries && others > 0 {
-			e.drop(&parts[i])
-		}
+		e.backlog.again(parts[i].key, false, e.sends)
 	}
-	if !alone {
-		// One of them may be the reason.
-		e.alone = len(parts)
+	if f.TooLarge {
+		e.runs = max(len(parts)/2, 1)
+		return 0
 	}
+	// One of them may be the reason.
+	e.alone = len(parts)
 	if !f.Again {
 		return 0
 	}
+	return e.pause(f)
+}
+
+// failedAlone notes that a request with one run was not taken. What is refused while others are taken is the fault of the spans. While none are taken, a
+// proxy in front of the collector may refuse everything, which says nothing of them: they are tried again and again, more and more slowly.
+func (e *Exporter) failedAlone(ctx context.Context, p *part, f *collector.Failure) time.Duration {
+	failures, others := e.backlog.again(p.key, true, e.sends)
+	smaller := f.TooLarge && e.backlog.shrink(p.key, len(p.steps))
+	if !smaller && (failures >= maxTries && (others > 0 || !f.Again) || others > 0 && !f.Again) {
+		e.Logger.WarnContext(ctx, "the collector refuses the spans of a run", "namespace", p.namespace, "run", p.name, "error", f)
+		e.drop(p)
+		if others > 0 {
+			return 0
+		}
+		return e.pause(f)
+	}
+	e.Observer.ExportFailed()
+	return e.pause(f)
+}
+
+// pause notes a failure that is no fault of one run alone, and returns for how long to wait.
+func (e *Exporter) pause(f *collector.Failure) time.Duration {
 	e.failures++
 	return max(backoff(e.failures), f.After)
 }
