@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// LabelRun is the name of the MotorRun that an object belongs to.
+	// LabelRun is the name of the MotorRun that an object belongs to. A sandbox Pod that was taken from a SandboxPool may lack it.
 	LabelRun = "motorcortex.dev/run"
 	// LabelComponent tells sandbox Pods from everything else; the NetworkPolicies select by it.
 	LabelComponent = "motorcortex.dev/component"
 	// ComponentSandbox is the value of LabelComponent on a sandbox Pod and on its NetworkPolicies.
 	ComponentSandbox = "sandbox"
-	// LabelPool on a sandbox Pod that no run has taken yet is the name of its SandboxPool.
+	// LabelPool on a sandbox Pod is the name of its SandboxPool. A run that takes the Pod and may get a way out removes it.
 	LabelPool = "motorcortex.dev/pool"
 	// AnnotationPool on a sandbox Pod that a run has taken is the name of the SandboxPool that it was from.
 	AnnotationPool = "motorcortex.dev/pool"

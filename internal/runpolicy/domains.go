@@ -17,6 +17,19 @@ func Domains(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1a
 	return reach.ListOf(effective(run, p, bounds).Rules)
 }
 
+// MayReachOut reports whether the run has domains, or can get some while its current attempt lasts. The bounds do not count: they can be widened.
+func MayReachOut(run *v1alpha1.MotorRun) bool {
+	if OffersDomainRequest(run) {
+		return true
+	}
+	for i := range run.Spec.Responses {
+		if len(run.Spec.Responses[i].AddDomains) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Lasting returns those of Domains that the proxy lets the sandbox reach by now and that were not allowed only once. A model that asks for one of
 // them needs no further answer.
 func Lasting(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1alpha1.Domain {

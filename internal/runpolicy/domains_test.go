@@ -95,6 +95,29 @@ func TestDomainsOfSpecAndRetries(t *testing.T) {
 	}
 }
 
+// A sandbox of a run that may reach out at some time needs the label of the run from the beginning.
+func TestRunsThatMayReachOut(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*v1alpha1.MotorRun)
+		want   bool
+	}{
+		"with domains":           {func(r *v1alpha1.MotorRun) { r.Spec.Domains = domains{"example.org"} }, true},
+		"that may ask for some":  {func(r *v1alpha1.MotorRun) { r.Spec.Tools = []v1alpha1.ToolName{"bash", "request_domain"} }, true},
+		"with other tools alone": {func(r *v1alpha1.MotorRun) { r.Spec.Tools = []v1alpha1.ToolName{"bash", "code"} }, false},
+		"that got some in a retry": {func(r *v1alpha1.MotorRun) {
+			r.Spec.Responses = []v1alpha1.Response{{ID: "a"}, {ID: "retry-1", Decision: v1alpha1.DecisionRetry, AddDomains: domains{"example.org"}}}
+		}, true},
+		"that were only answered": {func(r *v1alpha1.MotorRun) { r.Spec.Responses = []v1alpha1.Response{{ID: "a", Answer: "b"}} }, false},
+	} {
+		run := testRun()
+		run.Spec.Tools = nil
+		if tt.change(run); MayReachOut(run) != tt.want {
+			t.Errorf("runs %s: %t", name, !tt.want)
+		}
+	}
+}
+
 func TestDomainsOfDecisions(t *testing.T) {
 	t.Parallel()
 	const q1, q2 = "a1-s1-c0-00abc001", "a1-s1-c1-00abc001"

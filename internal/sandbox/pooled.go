@@ -61,15 +61,18 @@ func sameResources(have, want *corev1.PodSpec) bool {
 	return true
 }
 
-// Adopt makes a Pod of a pool that of the current attempt of a run. Its deadline begins now.
-func Adopt(pod *corev1.Pod, run *v1alpha1.MotorRun, now time.Time) {
+// Adopt makes a Pod of a pool that of the current attempt of a run. Its deadline begins now. With wayOut it gets the label of the run, by which the
+// NetworkPolicy of a way out selects it. Without, all of its labels stay: no policy selects it that did not when its isolation was proved.
+func Adopt(pod *corev1.Pod, run *v1alpha1.MotorRun, wayOut bool, now time.Time) {
 	pool := pod.Labels[v1alpha1.LabelPool]
-	// The others stay: the cluster itself sets those that say where the node is.
-	delete(pod.Labels, v1alpha1.LabelPool)
-	if pod.Labels == nil {
-		pod.Labels = map[string]string{}
+	if wayOut {
+		// The others stay: the cluster itself sets those that say where the node is.
+		delete(pod.Labels, v1alpha1.LabelPool)
+		if pod.Labels == nil {
+			pod.Labels = map[string]string{}
+		}
+		maps.Copy(pod.Labels, podLabels(run))
 	}
-	maps.Copy(pod.Labels, podLabels(run))
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
@@ -86,10 +89,23 @@ func Adopt(pod *corev1.Pod, run *v1alpha1.MotorRun, now time.Time) {
 
 // PoolName returns the name of the pool that a Pod of a run comes from, "" if it was made for the run.
 func PoolName(pod *corev1.Pod) string {
-	if pod.Labels[v1alpha1.LabelRun] == "" {
+	if RunOf(pod) == "" {
 		return ""
 	}
 	return pod.Annotations[v1alpha1.AnnotationPool]
+}
+
+// RunOf returns the name of the run that an object belongs to, "" for none. Its labels do not tell: a Pod that was taken from a pool may keep those that
+// it had there.
+func RunOf(o metav1.Object) string {
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil || ref.Kind != "MotorRun" {
+		return ""
+	}
+	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != v1alpha1.GroupVersion.Group {
+		return ""
+	}
+	return ref.Name
 }
 
 // AttemptOf returns the number of the attempt of a run that a Pod was made for, or taken from a pool for, 0 for none.

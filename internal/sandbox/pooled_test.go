@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -37,8 +38,11 @@ func TestGoldenPooledPod(t *testing.T) {
 	t.Parallel()
 	pod := Pooled(testPool(), "x7k2q9", testConfig())
 	golden(t, "pod-pooled.golden.yaml", pod)
-	Adopt(pod, testRun(), noon)
+	closed := pod.DeepCopy()
+	Adopt(pod, testRun(), true, noon)
 	golden(t, "pod-adopted.golden.yaml", pod)
+	Adopt(closed, testRun(), false, noon)
+	golden(t, "pod-adopted-closed.golden.yaml", closed)
 }
 
 // The rest of the operator takes a Pod that was adopted for the one that it would have made.
@@ -62,7 +66,17 @@ func TestAnAdoptedPodIsThatOfTheRun(t *testing.T) {
 		if !Fits(pod, want) {
 			t.Errorf("%s: it does not fit", name)
 		}
-		if Adopt(pod, tt.run, noon); !Same(pod, want) {
+		closed := pod.DeepCopy()
+		if Same(closed, want) {
+			t.Errorf("%s: it is the same while it waits", name)
+		}
+		if Adopt(closed, tt.run, false, noon); !Same(closed, want) || !maps.Equal(closed.Labels, pod.Labels) {
+			t.Errorf("%s: without a way out it is not the same, or has other labels: %v", name, closed.Labels)
+		}
+		if closed.Labels[v1alpha1.LabelPool] = "other"; Same(closed, want) {
+			t.Errorf("%s: it is the same with the label of another pool", name)
+		}
+		if Adopt(pod, tt.run, true, noon); !Same(pod, want) {
 			t.Errorf("%s: it is not the same", name)
 		}
 		if !metav1.IsControlledBy(pod, tt.run) || len(pod.OwnerReferences) != 1 || *pod.Spec.ActiveDeadlineSeconds != *want.Spec.ActiveDeadlineSeconds {
@@ -151,7 +165,7 @@ func TestTheDeadlineOfAnAdoptedPod(t *testing.T) {
 		if tt.started != nil {
 			pod.Status.StartTime = new(metav1.NewTime(*tt.started))
 		}
-		if Adopt(pod, tt.run, noon); *pod.Spec.ActiveDeadlineSeconds != tt.want {
+		if Adopt(pod, tt.run, false, noon); *pod.Spec.ActiveDeadlineSeconds != tt.want {
 			t.Errorf("%s: %d s, want %d s", name, *pod.Spec.ActiveDeadlineSeconds, tt.want)
 		}
 	}
@@ -163,7 +177,7 @@ func TestAnAdoptedPodKeepsTheLabelsOfTheCluster(t *testing.T) {
 	pod := Pooled(testPool(), "x7k2q9", testConfig())
 	pod.Labels["topology.kubernetes.io/zone"] = "z1"
 	pod.Annotations = map[string]string{"example.org/added": "by the cluster"}
-	Adopt(pod, testRun(), noon)
+	Adopt(pod, testRun(), true, noon)
 	if len(pod.Labels) != 3 || pod.Labels["topology.kubernetes.io/zone"] != "z1" || pod.Labels[v1alpha1.LabelRun] != "count-words" {
 		t.Errorf("labels %v", pod.Labels)
 	}
@@ -177,7 +191,7 @@ func TestAPodWithoutLabelsIsNoReasonToPanic(t *testing.T) {
 	t.Parallel()
 	pod := Pooled(testPool(), "x7k2q9", testConfig())
 	pod.Labels, pod.Annotations = nil, nil
-	Adopt(pod, testRun(), noon)
+	Adopt(pod, testRun(), true, noon)
 	if pod.Labels[v1alpha1.LabelRun] != "count-words" || pod.Annotations[v1alpha1.AnnotationPool] != "" {
 		t.Errorf("labels %v, annotations %v", pod.Labels, pod.Annotations)
 	}
@@ -202,7 +216,8 @@ func TestPoolOf(t *testing.T) {
 	}{
 		"it waits":                 {func(*corev1.Pod) {}, true},
 		"another version":          {func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = v1alpha1.GroupVersion.Group + "/v1" }, true},
-		"it was adopted":           {func(p *corev1.Pod) { Adopt(p, testRun(), noon) }, false},
+		"it was adopted":           {func(p *corev1.Pod) { Adopt(p, testRun(), true, noon) }, false},
+		"with the labels of it":    {func(p *corev1.Pod) { Adopt(p, testRun(), false, noon) }, false},
 		"a run has it":             {func(p *corev1.Pod) { p.Labels[v1alpha1.LabelRun] = "run" }, false},
 		"no owner":                 {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
 		"an owner of another kind": {func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "MotorRun" }, false},
@@ -226,7 +241,7 @@ func TestWhereAPodIsFrom(t *testing.T) {
 	run := testRun(func(run *v1alpha1.MotorRun) { run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}} })
 	adopted := func(change ...func(*corev1.Pod)) *corev1.Pod {
 		pod := Pooled(testPool(), "x7k2q9", testConfig())
-		Adopt(pod, run, noon)
+		Adopt(pod, run, true, noon)
 		for _, c := range change {
 			c(pod)
 		}
@@ -255,7 +270,11 @@ func TestWhereAPodIsFrom(t *testing.T) {
 		"a number that is too long":   {numbered("4294967297"), "small", 0},
 		"the annotation was removed":  {adopted(func(p *corev1.Pod) { delete(p.Annotations, v1alpha1.AnnotationPool) }), "", 0},
 		"it waits":                    {Pooled(testPool(), "x7k2q9", testConfig()), "", 0},
-		"it waits, with annotations":  {adopted(func(p *corev1.Pod) { delete(p.Labels, v1alpha1.LabelRun) }), "", 0},
+		"it waits, with annotations": {adopted(func(p *corev1.Pod) {
+			p.OwnerReferences[0].Kind = "SandboxPool"
+		}), "", 0},
+		"of another API":               {adopted(func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.org/v1" }), "", 0},
+		"without the label of the run": {adopted(func(p *corev1.Pod) { delete(p.Labels, v1alpha1.LabelRun) }), "small", 2},
 	} {
 		if pool, attempt := PoolName(tt.pod), AttemptOf(tt.pod, run); pool != tt.pool || attempt != tt.attempt {
 			t.Errorf("%s: of %q, attempt %d", name, pool, attempt)

@@ -6,17 +6,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 // Same reports whether an existing Pod equals the built one in everything that a sandbox's walls and its tool server depend on. Defaults that the
 // API server fills in make no difference; another image, one more container or a missing wall does.
 func Same(have, want *corev1.Pod) bool {
 	for k, v := range want.Labels {
+		if k == v1alpha1.LabelRun && keepsLabels(have) {
+			continue // Its owner tells whose it is.
+		}
 		if have.Labels[k] != v {
 			return false
 		}
 	}
 	return equality.Semantic.DeepEqual(essence(&have.Spec), essence(&want.Spec))
+}
+
+// keepsLabels reports whether a Pod was taken from a pool by a run without a way out, and has the labels that it had there.
+func keepsLabels(pod *corev1.Pod) bool {
+	name := PoolName(pod)
+	_, ofRun := pod.Labels[v1alpha1.LabelRun]
+	return name != "" && !ofRun && pod.Labels[v1alpha1.LabelPool] == name
 }
 
 // essence returns the part of a Pod that matters, with the defaults of its fields filled in.

@@ -34,10 +34,15 @@ func waitingPod(ctx context.Context, t *testing.T, namespace, suffix string, cha
 
 // adoption changes a Pod as a run does that takes it from its pool, and further by the changes. The API server only judges the patch.
 func adoption(ctx context.Context, c client.Client, pod *corev1.Pod, change ...func(*corev1.Pod)) error {
+	return adoptionBy(ctx, c, pod, true, change...)
+}
+
+// adoptionBy is the adoption by a run that may have a way out, or by one that has none.
+func adoptionBy(ctx context.Context, c client.Client, pod *corev1.Pod, wayOut bool, change ...func(*corev1.Pod)) error {
 	run := newRun(pod.Namespace)
 	run.UID = "6f1c2a34-0000-4000-8000-000000000001"
 	taken := pod.DeepCopy()
-	sandbox.Adopt(taken, run, time.Now())
+	sandbox.Adopt(taken, run, wayOut, time.Now())
 	for _, f := range change {
 		f(taken)
 	}
@@ -58,7 +63,7 @@ func TestTheManagerOnlyGivesWaitingSandboxesToRuns(t *testing.T) {
 	}{
 		"nothing is adopted": {func(p *corev1.Pod) {
 			p.Labels, p.OwnerReferences = pod.DeepCopy().Labels, pod.DeepCopy().OwnerReferences
-		}, labels},
+		}, owners},
 		"a label more":              {func(p *corev1.Pod) { p.Labels["app"] = "web" }, labels},
 		"the label of the pool too": {func(p *corev1.Pod) { p.Labels[v1alpha1.LabelPool] = "warm" }, labels},
 		"no label of a run":         {func(p *corev1.Pod) { delete(p.Labels, v1alpha1.LabelRun) }, labels},
@@ -90,6 +95,29 @@ func TestTheManagerOnlyGivesWaitingSandboxesToRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefused(t, adoption(ctx, manager, pod, tt.change), "'motorcortex-adoptions'", tt.want)
+		})
+	}
+	// A run without a way out changes no label.
+	must(t, adoptionBy(ctx, manager, pod, false))
+	for name, tt := range map[string]struct {
+		change func(*corev1.Pod)
+		want   string
+	}{
+		"a label more":             {func(p *corev1.Pod) { p.Labels["app"] = "web" }, labels},
+		"the label of a run too":   {func(p *corev1.Pod) { p.Labels[v1alpha1.LabelRun] = p.OwnerReferences[0].Name }, labels},
+		"no label of the pool":     {func(p *corev1.Pod) { delete(p.Labels, v1alpha1.LabelPool) }, labels},
+		"the label of another one": {func(p *corev1.Pod) { p.Labels[v1alpha1.LabelPool] = "other" }, labels},
+		"no component":             {func(p *corev1.Pod) { delete(p.Labels, v1alpha1.LabelComponent) }, labels},
+		"no zone":                  {func(p *corev1.Pod) { delete(p.Labels, "topology.kubernetes.io/zone") }, labels},
+		"no labels":                {func(p *corev1.Pod) { p.Labels = nil }, labels},
+		"no owner":                 {func(p *corev1.Pod) { p.OwnerReferences = nil }, owners},
+		"its pool as the owner":    {func(p *corev1.Pod) { p.OwnerReferences = pod.DeepCopy().OwnerReferences }, owners},
+		"a run of another API":     {func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "example.org/v1" }, owners},
+		"another image":            {func(p *corev1.Pod) { p.Spec.Containers[0].Image = "registry.example.org/other:1" }, spec},
+		"any annotation":           {func(p *corev1.Pod) { p.Annotations["note"] = "b" }, notes},
+	} {
+		t.Run("without a way out, "+name, func(t *testing.T) {
+			wantRefused(t, adoptionBy(ctx, manager, pod, false, tt.change), "'motorcortex-adoptions'", tt.want)
 		})
 	}
 	// The right is to patch alone, and the rule holds for an account that has more.
@@ -137,15 +165,18 @@ func TestTheManagerChangesNoOtherPod(t *testing.T) {
 		})
 	}
 	// What it adopts is a run's from then on.
-	taken := waitingPod(ctx, t, ns, "taken")
-	before := taken.DeepCopy()
-	run := newRun(ns)
-	run.UID = "6f1c2a34-0000-4000-8000-000000000001"
-	sandbox.Adopt(taken, run, time.Now())
-	must(t, manager.Patch(ctx, taken, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
-	wantRefused(t, manager.Patch(ctx, taken.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/run":"other"}}}`)), only)
-	// A second run that read the Pod before does not get it.
-	wantRefused(t, adoption(ctx, manager, before), "the object has been modified")
+	for name, wayOut := range map[string]bool{"taken": true, "closed": false} {
+		taken := waitingPod(ctx, t, ns, name)
+		before := taken.DeepCopy()
+		run := newRun(ns)
+		run.UID = "6f1c2a34-0000-4000-8000-000000000001"
+		sandbox.Adopt(taken, run, wayOut, time.Now())
+		must(t, manager.Patch(ctx, taken, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+		wantRefused(t, manager.Patch(ctx, taken.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/run":"other"}}}`)), only)
+		wantRefused(t, manager.Patch(ctx, taken.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/run":"run","motorcortex.dev/pool":null}}}`)), only)
+		// A second run that read the Pod before does not get it.
+		wantRefused(t, adoptionBy(ctx, manager, before, wayOut), "the object has been modified")
+	}
 }
 
 func TestUsersDoNotChangeWaitingSandboxes(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/pool"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -115,7 +116,7 @@ func (r *poolRig) waiting() []corev1.Pod {
 	r.t.Helper()
 	var pods corev1.PodList
 	must(r.t, admin.List(r.ctx, &pods, client.InNamespace(r.ns), client.MatchingLabels{v1alpha1.LabelPool: r.pool.Name}))
-	return pods.Items
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return sandbox.RunOf(&p) != "" })
 }
 
 // waits reports whether a Pod is among those.
@@ -128,10 +129,12 @@ func (r *poolRig) waits(pod *corev1.Pod) bool {
 func (r *poolRig) ofRun(name string) []string {
 	r.t.Helper()
 	var pods corev1.PodList
-	must(r.t, admin.List(r.ctx, &pods, client.InNamespace(r.ns), client.MatchingLabels{v1alpha1.LabelRun: name}))
+	must(r.t, admin.List(r.ctx, &pods, client.InNamespace(r.ns), client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}))
 	var names []string
 	for i := range pods.Items {
-		names = append(names, pods.Items[i].Name)
+		if sandbox.RunOf(&pods.Items[i]) == name {
+			names = append(names, pods.Items[i].Name)
+		}
 	}
 	return names
 }

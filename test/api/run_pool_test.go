@@ -5,6 +5,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +35,8 @@ func TestRunTakesASandboxThatWaits(t *testing.T) {
 	if e := run.Status.Execution; e.Worker != "replica-1" || e.Epoch != 1 {
 		t.Errorf("the run is placed on %q in epoch %d", e.Worker, e.Epoch)
 	}
-	if !metav1.IsControlledBy(pod, run) || len(pod.OwnerReferences) != 1 || pod.Labels[v1alpha1.LabelRun] != "run" || pod.Labels[v1alpha1.LabelPool] != "" {
-		t.Errorf("the Pod has the owners %+v and the labels %v", pod.OwnerReferences, pod.Labels)
+	if !metav1.IsControlledBy(pod, run) || len(pod.OwnerReferences) != 1 || !maps.Equal(pod.Labels, waited[0].Labels) {
+		t.Errorf("the Pod has the owners %+v and the labels %v, and had %v", pod.OwnerReferences, pod.Labels, waited[0].Labels)
 	}
 	if d := pod.Spec.ActiveDeadlineSeconds; d == nil || *d < int64(run.Spec.Limits.ActiveDeadlineSeconds) {
 		t.Errorf("the Pod has the deadline %v, and the run %d", d, run.Spec.Limits.ActiveDeadlineSeconds)
@@ -320,8 +321,8 @@ func TestTwoLeadersTakeOneSandbox(t *testing.T) {
 			r.wantCold()
 			r.key.Name = "second"
 			pod := r.wantTaken(waited)
-			if pod.Labels[v1alpha1.LabelRun] != "second" || !metav1.IsControlledBy(pod, r.run()) {
-				t.Errorf("the Pod has the labels %v and the owners %+v", pod.Labels, pod.OwnerReferences)
+			if !metav1.IsControlledBy(pod, r.run()) {
+				t.Errorf("the Pod has the owners %+v", pod.OwnerReferences)
 			}
 		})
 	}

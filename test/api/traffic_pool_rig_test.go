@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/pool"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 const (
@@ -66,7 +68,7 @@ func (r *chaosRig) pooled(ns string) []corev1.Pod {
 	r.t.Helper()
 	var pods corev1.PodList
 	must(r.t, admin.List(r.ctx, &pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelPool: "warm"}))
-	return pods.Items
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return sandbox.RunOf(&p) != "" })
 }
 
 // refill waits until the pool has made a sandbox in the place of the one that was taken, and says that it runs.

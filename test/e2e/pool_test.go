@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // pooledNamespace makes a namespace with a pool, and waits until the pool is full.
@@ -72,7 +73,9 @@ func pooled(t *testing.T, pool *v1alpha1.SandboxPool) map[string]string {
 	must(t, suite.client.List(t.Context(), &pods, client.InNamespace(pool.Namespace), client.MatchingLabels{v1alpha1.LabelPool: pool.Name}))
 	found := map[string]string{}
 	for i := range pods.Items {
-		found[pods.Items[i].Name] = string(pods.Items[i].UID)
+		if sandbox.RunOf(&pods.Items[i]) == "" {
+			found[pods.Items[i].Name] = string(pods.Items[i].UID)
+		}
 	}
 	return found
 }

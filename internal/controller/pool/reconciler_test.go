@@ -296,7 +296,7 @@ func TestAPoolLeavesOtherPodsAlone(t *testing.T) {
 	}
 	r := newRig(t, 0, former,
 		owned("ownerless", func(p *corev1.Pod) { p.OwnerReferences = nil }),
-		owned("taken", func(p *corev1.Pod) { sandbox.Adopt(p, aRun("run"), noon) }),
+		owned("taken", func(p *corev1.Pod) { sandbox.Adopt(p, aRun("run"), false, noon) }),
 		owned("labelled", func(p *corev1.Pod) { p.Labels[v1alpha1.LabelRun] = "run" }),
 		owned("elsewhere", func(p *corev1.Pod) { p.Namespace = "other" }),
 		owned("going", func(p *corev1.Pod) {

@@ -31,7 +31,7 @@ func TestASandboxThatWasJustTakenIsNotRemoved(t *testing.T) {
 			if taken == "" {
 				pod := &corev1.Pod{}
 				r.must(c.Get(ctx, client.ObjectKeyFromObject(o), pod))
-				sandbox.Adopt(pod, run, r.now)
+				sandbox.Adopt(pod, run, false, r.now)
 				r.must(c.Update(ctx, pod))
 				taken = pod.Name
 			}

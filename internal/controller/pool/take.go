@@ -28,6 +28,8 @@ type Wanted struct {
 	Pod *corev1.Pod
 	// Baseline is the identity of the namespace's closing policy, as the API server has it.
 	Baseline string
+	// WayOut is true if the run may get a way out of its sandbox at some time. Then the sandbox gets other labels.
+	WayOut bool
 }
 
 // Take returns a sandbox of a pool that is the run's from now on, the oldest one first, nil if no pool has one that fits. The write of the Pod's owner
@@ -75,7 +77,7 @@ func isGood(pod *corev1.Pod) bool {
 
 // take makes a claimed sandbox that of the run. It returns nil if the run cannot have it.
 func (r *Reconciler) take(ctx context.Context, pod *corev1.Pod, w Wanted) (*corev1.Pod, error) {
-	taken, err := r.adopt(ctx, pod, w.Run)
+	taken, err := r.adopt(ctx, pod, w)
 	if err != nil && !apierrors.IsNotFound(err) {
 		if taken, err = r.takeAgain(ctx, pod, w, err); errors.Is(err, errUnknown) {
 			return nil, err
@@ -109,15 +111,15 @@ func (r *Reconciler) takeAgain(ctx context.Context, pod *corev1.Pod, w Wanted, f
 		return now, nil
 	}
 	if _, waits := sandbox.PoolOf(now); waits && apierrors.IsConflict(failed) && isGood(now) && sandbox.Fits(now, w.Pod) {
-		return r.adopt(ctx, now, w.Run)
+		return r.adopt(ctx, now, w)
 	}
 	return nil, failed
 }
 
 // adopt writes that a sandbox is the run's. It returns nil if the Pod is another one by now, or goes.
-func (r *Reconciler) adopt(ctx context.Context, pod *corev1.Pod, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
+func (r *Reconciler) adopt(ctx context.Context, pod *corev1.Pod, w Wanted) (*corev1.Pod, error) {
 	before := pod.DeepCopy()
-	sandbox.Adopt(pod, run, r.Now())
+	sandbox.Adopt(pod, w.Run, w.WayOut, r.Now())
 	if err := r.Patch(ctx, pod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -160,12 +161,28 @@ func (r *rig) cordon() {
 // The API server has what the rest of the operator goes by: whose the Pod is, for which attempt, and until when it may run.
 func TestATakenPodIsThatOfTheRun(t *testing.T) {
 	t.Parallel()
+	for name, wayOut := range map[string]bool{"that has a way out": true, "that is closed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			takeFor(t, wayOut)
+		})
+	}
+}
+
+func takeFor(t *testing.T, wayOut bool) {
+	t.Helper()
 	pod := waiting("pool", "a", time.Hour)
 	pod.Labels["topology.kubernetes.io/zone"] = "z1"
 	pod.Status.StartTime = new(metav1.NewTime(noon.Add(-time.Hour)))
 	r, run := offering(t, pod), aRun("run")
 	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}}
 	w := wanted(run, "pool")
+	w.WayOut = wayOut
+	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox, v1alpha1.LabelPool: "pool", "topology.kubernetes.io/zone": "z1"}
+	if wayOut {
+		delete(labels, v1alpha1.LabelPool)
+		labels[v1alpha1.LabelRun] = "run"
+	}
 	taken, err := r.r.Take(t.Context(), w)
 	r.must(err)
 	stored := r.pods()[0]
@@ -173,7 +190,7 @@ func TestATakenPodIsThatOfTheRun(t *testing.T) {
 		if !metav1.IsControlledBy(p, run) || len(p.OwnerReferences) != 1 || !sandbox.Same(p, w.Pod) || sandbox.PoolName(p) != "pool" || sandbox.AttemptOf(p, run) != 2 {
 			t.Errorf("%s: owners %+v, annotations %v", from, p.OwnerReferences, p.Annotations)
 		}
-		if _, waits := sandbox.PoolOf(p); waits || p.Labels[v1alpha1.LabelPool] != "" || p.Labels["topology.kubernetes.io/zone"] != "z1" {
+		if _, waits := sandbox.PoolOf(p); waits || !maps.Equal(p.Labels, labels) {
 			t.Errorf("%s: labels %v", from, p.Labels)
 		}
 		if p.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] != "false" {

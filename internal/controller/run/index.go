@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // The cache finds the runs of a namespace by these indexes. Each pass over a finished run looks for a few among many, and whole lists for each of n
@@ -68,7 +69,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	err := indexer.IndexField(ctx, &corev1.Pod{}, indexRun, func(o client.Object) []string {
-		if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
+		if run := sandbox.RunOf(o); run != "" {
 			return []string{run}
 		}
 		return nil

@@ -24,7 +24,7 @@ import (
 // podsOf returns the Pods of all attempts of the run, in their order. Some were made for an attempt, and others taken from a pool.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	selection := client.ListOption(client.MatchingLabels{v1alpha1.LabelRun: run.Name})
+	selection := client.ListOption(client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
 	if r.indexes {
 		selection = client.MatchingFields{indexRun: run.Name}
 	}

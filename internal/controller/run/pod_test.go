@@ -154,7 +154,7 @@ func TestThePodsOfFormerAttempts(t *testing.T) {
 	}
 }
 
-// Of the Pods with the label of a run only those count that belong to it, in the order of their attempts.
+// The Pods that belong to a run count, whatever their labels are, in the order of their attempts.
 func TestPodsOfARun(t *testing.T) {
 	t.Parallel()
 	run := podRun(10)
@@ -166,9 +166,12 @@ func TestPodsOfARun(t *testing.T) {
 	for _, pod := range podsByName(run, "b2 3 a2 1 z4") {
 		objects = append(objects, pod)
 	}
+	// One that keeps the labels of its pool.
 	tenth := pooledPod(run, 10, "b10")
+	delete(tenth.Labels, v1alpha1.LabelRun)
+	tenth.Labels[v1alpha1.LabelPool] = "pool"
 	objects = append(objects, tenth)
-	for name, indexes := range map[string]bool{"by index": true, "by label": false} {
+	for name, indexes := range map[string]bool{"by index": true, "without": false} {
 		builder, _ := countingRuns(t, retentionScheme(t))
 		r := &Reconciler{Client: builder.WithObjects(objects...).Build(), indexes: indexes}
 		pods, err := r.podsOf(t.Context(), run)

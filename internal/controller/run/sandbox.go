@@ -84,7 +84,9 @@ func (r *Reconciler) takePooled(ctx context.Context, s *pass.Run, want *corev1.P
 	if r.Pools == nil || len(s.Pools) == 0 {
 		return nil, nil
 	}
-	pod, err := r.Pools.Take(ctx, pool.Wanted{Run: s.Run, Pools: s.Pools, Pod: want, Baseline: r.policies().BaselineIdentity(s.Run)})
+	pod, err := r.Pools.Take(ctx, pool.Wanted{
+		Run: s.Run, Pools: s.Pools, Pod: want, Baseline: r.policies().BaselineIdentity(s.Run), WayOut: runpolicy.MayReachOut(s.Run),
+	})
 	if pod != nil && err == nil {
 		takePod(s, pod)
 		r.observePool(s, sandbox.PoolName(pod))

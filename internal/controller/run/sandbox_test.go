@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/controller/pool"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -59,13 +60,16 @@ func TestASandboxIsTakenOrMade(t *testing.T) {
 		err  error
 		// told is what the observer is told.
 		told string
+		// wayOut is true for a run with domains.
+		wayOut bool
 	}{
-		"taken":                    {&fakePools{pod: taken}, []string{"a", "b"}, taken.Name, false, nil, "adopted ns/pool"},
-		"the pools have none":      {&fakePools{}, []string{"a", "b"}, "run-motor-sandbox", true, nil, "missed ns/a"},
-		"no pool is named":         {&fakePools{pod: taken}, nil, "run-motor-sandbox", true, nil, ""},
-		"a manager without pools":  {nil, []string{"a"}, "run-motor-sandbox", true, nil, ""},
-		"it may have been taken":   {&fakePools{err: away}, []string{"a"}, "", false, away, ""},
-		"taken, and with an error": {&fakePools{pod: taken, err: away}, []string{"a"}, "", false, away, ""},
+		"taken, with a way out":    {&fakePools{pod: taken}, []string{"a"}, taken.Name, false, nil, "adopted ns/pool", true},
+		"taken":                    {&fakePools{pod: taken}, []string{"a", "b"}, taken.Name, false, nil, "adopted ns/pool", false},
+		"the pools have none":      {&fakePools{}, []string{"a", "b"}, "run-motor-sandbox", true, nil, "missed ns/a", false},
+		"no pool is named":         {&fakePools{pod: taken}, nil, "run-motor-sandbox", true, nil, "", false},
+		"a manager without pools":  {nil, []string{"a"}, "run-motor-sandbox", true, nil, "", false},
+		"it may have been taken":   {&fakePools{err: away}, []string{"a"}, "", false, away, "", false},
+		"taken, and with an error": {&fakePools{pod: taken, err: away}, []string{"a"}, "", false, away, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +78,9 @@ func TestASandboxIsTakenOrMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := podRun(1)
+			if tt.wayOut {
+				run.Spec.Domains = []v1alpha1.Domain{"example.org"}
+			}
 			baseline := sandbox.BaselineNetworkPolicy(run.Namespace, sandbox.Config{})
 			baseline.UID, baseline.Generation = "policy", 3
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(baseline).Build()
@@ -109,7 +116,7 @@ func TestASandboxIsTakenOrMade(t *testing.T) {
 				return
 			}
 			// The pool offers what it has proved under the policy that the pass of the run has seen.
-			if w := p.asked[0]; len(p.asked) != 1 || w.Run != run || !slices.Equal(w.Pools, tt.named) || w.Baseline != identityOf(t, c) || w.Pod.Name != "run-motor-sandbox" {
+			if w := p.asked[0]; len(p.asked) != 1 || w.Run != run || !slices.Equal(w.Pools, tt.named) || w.Baseline != identityOf(t, c) || w.Pod.Name != "run-motor-sandbox" || w.WayOut != tt.wayOut {
 				t.Errorf("asked for %+v", p.asked)
 			}
 		})

@@ -44,8 +44,8 @@ func TestSweepOfPools(t *testing.T) {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "run-uid"}}
 	goneRun := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone", UID: "gone-run-uid"}}
 	taken, left := waitingIn(gone, "taken"), waitingIn(known, "left")
-	sandbox.Adopt(taken, run, time.Time{})
-	sandbox.Adopt(left, goneRun, time.Time{})
+	sandbox.Adopt(taken, run, false, time.Time{})
+	sandbox.Adopt(left, goneRun, true, time.Time{})
 	// A run with the name of a pool that is gone does not hold the Pods of the pool.
 	namesake := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone", UID: "namesake-uid"}}
 	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
@@ -73,15 +75,14 @@ func (s *Box) proveIsolation(ctx context.Context, box *v1alpha1.StepSandbox) err
 // confirmIsolation records in the steps' entry of the sandbox that it is closed. It takes a proof that was made to the process that speaks, by the
 // pool of the sandbox or by a former engine, if nothing has run there and no policy was away since. Otherwise it makes the proof.
 func (s *Box) confirmIsolation(ctx context.Context, hello toolapi.Hello, box *v1alpha1.StepSandbox) error {
-	nodes, err := s.nodeAddresses(ctx)
+	nodes, pod, err := s.nodeAddresses(ctx)
 	if err != nil {
 		return err
 	}
 	try := proof.Try(s.config.Forbidden, nodes)
 	p, made := hello.Probed, s.Env.Run.Status.Sandbox.CreationTime
 	holds := made != nil && !s.IsolationLost && !hello.Used && proof.Holds(p, try)
-	if holds && box.ProofTime == nil && s.Env.Run.Status.Sandbox.PoolName != "" {
-		// It has other labels now than it was proved with.
+	if holds && box.ProofTime == nil && !s.keepsLabels(pod) {
 		if holds, err = s.stillClosed(ctx, try); err != nil {
 			return err
 		}
@@ -101,6 +102,14 @@ func (s *Box) confirmIsolation(ctx context.Context, hello toolapi.Hello, box *v1
 		recordConfinement(box, *p.Confinement)
 	}
 	return nil
+}
+
+// keepsLabels reports whether the Pod of a sandbox has the labels with which it was proved. Policies select by labels, so a proof says nothing about a
+// Pod with others. Only the write by which a run takes a Pod from a pool changes them.
+func (s *Box) keepsLabels(pod *corev1.Pod) bool {
+	pool := s.Env.Run.Status.Sandbox.PoolName
+	_, ofRun := pod.Labels[v1alpha1.LabelRun]
+	return pool == "" || !ofRun && pod.Labels[v1alpha1.LabelPool] == pool
 }
 
 // stillClosed makes one try, and reports whether nothing was reached.

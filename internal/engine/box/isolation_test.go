@@ -172,20 +172,40 @@ func TestAProofInTheJournalStays(t *testing.T) {
 	}
 }
 
-// A sandbox from a pool has other labels than those with which it was proved, and a policy may select by these.
+// A sandbox from a pool may have other labels than those with which it was proved, and a policy may select by these.
 func TestASandboxFromAPoolIsTriedOnceMore(t *testing.T) {
 	t.Parallel()
+	waiting := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox, v1alpha1.LabelPool: "warm"}
+	taken := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox, v1alpha1.LabelRun: "run"}
+	both := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox, v1alpha1.LabelPool: "warm", v1alpha1.LabelRun: "run"}
+	other := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox, v1alpha1.LabelPool: "cold"}
 	for name, tt := range map[string]struct {
-		open  []int32
-		tries int32
-		proof bool
-	}{"closed": {nil, 1, false}, "open with its new labels": {[]int32{1, 2}, 5, true}} {
+		labels map[string]string
+		change func(*corev1.Pod)
+		open   []int32
+		tries  int32
+		proof  bool
+	}{
+		"closed, with new labels":      {labels: taken, tries: 1},
+		"open with its new labels":     {labels: taken, open: []int32{1, 2}, tries: 5, proof: true},
+		"with the labels of its pool":  {labels: waiting},
+		"with the label of a run too":  {labels: both, tries: 1},
+		"with the label of another":    {labels: other, tries: 1},
+		"without labels":               {tries: 1},
+		"another Pod has its name now": {labels: waiting, change: func(p *corev1.Pod) { p.UID = "other" }, tries: 3, proof: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box, tries := probedTools(t, tt.open...)
 			box.Env.Run.Status.Sandbox.PoolName = "warm"
+			pod := box.Env.Live.(*nodeReader).pod
+			pod.Labels = tt.labels
+			hello := toolapi.Hello{PodUID: "pod", Probed: provedBefore(box)}
+			if tt.change != nil {
+				tt.change(pod)
+			}
 			entry := v1alpha1.StepSandbox{PodUID: "pod"}
-			if err := box.confirmIsolation(t.Context(), toolapi.Hello{PodUID: "pod", Probed: provedBefore(box)}, &entry); err != nil {
+			if err := box.confirmIsolation(t.Context(), hello, &entry); err != nil {
 				t.Fatal(err)
 			}
 			if made := entry.ProofTime.Equal(box.Env.Run.Status.Sandbox.CreationTime); tries.Load() < tt.tries || !tt.proof && tries.Load() > tt.tries || made == tt.proof {

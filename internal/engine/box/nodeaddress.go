@@ -15,13 +15,14 @@ import (
 )
 
 // nodeAddresses returns the addresses of the sandbox's node that the manager knows: the one in the status, those of the Pod and those of the Node.
-// A policy may block one address, or one family, and leave another one open. A manager for named namespaces alone may not read nodes.
-func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, error) {
+// A policy may block one address, or one family, and leave another one open. A manager for named namespaces alone may not read nodes. The Pod is the
+// sandbox's as the API server has it, an empty one if it is gone.
+func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, *corev1.Pod, error) {
 	sb := s.Env.Run.Status.Sandbox
 	var pod corev1.Pod
 	err := s.Env.Live.Get(ctx, types.NamespacedName{Namespace: s.Env.Run.Namespace, Name: sb.PodName}, &pod)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("read the sandbox Pod for the addresses of its node: %w", err)
+		return nil, nil, fmt.Errorf("read the sandbox Pod for the addresses of its node: %w", err)
 	}
 	if string(pod.UID) != sb.PodUID {
 		pod = corev1.Pod{}
@@ -30,8 +31,8 @@ func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, error) {
 	if sb.NodeName != "" {
 		err := s.Env.Live.Get(ctx, types.NamespacedName{Name: sb.NodeName}, &node)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-			return nil, fmt.Errorf("read the node of the sandbox for its addresses: %w", err)
+			return nil, nil, fmt.Errorf("read the node of the sandbox for its addresses: %w", err)
 		}
 	}
-	return proof.NodeAddresses(sb.NodeIP, &pod, &node), nil
+	return proof.NodeAddresses(sb.NodeIP, &pod, &node), &pod, nil
 }

@@ -84,7 +84,7 @@ func TestAddressesOfTheNode(t *testing.T) {
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run"}}
 		run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: pod.Name, PodUID: "1", NodeName: tt.nodeName, NodeIP: "10.0.0.1"}
 		s := &Box{Env: &runenv.Env{Live: &tt.reader, Run: run}}
-		list, err := s.nodeAddresses(t.Context())
+		list, _, err := s.nodeAddresses(t.Context())
 		var got []string
 		for _, ip := range list {
 			got = append(got, ip.String())

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/test/bench/figures"
 	"motorcortex.dev/motorcortex/test/bench/peers"
 	"motorcortex.dev/motorcortex/test/bench/runs/manager"
@@ -365,13 +366,13 @@ func (b *bench) remove(ctx context.Context, o client.Object) error {
 func (b *bench) awaitNoPods(ctx context.Context) error {
 	for {
 		left := ""
-		for _, label := range []string{v1alpha1.LabelRun, labelMeasured} {
-			var pods corev1.PodList
-			if err := b.client.List(ctx, &pods, client.InNamespace(b.namespace), client.HasLabels{label}); err != nil {
-				return fmt.Errorf("list Pods: %w", err)
-			}
-			if len(pods.Items) > 0 {
-				left = pods.Items[0].Name
+		var pods corev1.PodList
+		if err := b.client.List(ctx, &pods, client.InNamespace(b.namespace)); err != nil {
+			return fmt.Errorf("list Pods: %w", err)
+		}
+		for i := range pods.Items {
+			if p := &pods.Items[i]; sandbox.RunOf(p) != "" || p.Labels[labelMeasured] != "" {
+				left = p.Name
 			}
 		}
 		if left == "" {

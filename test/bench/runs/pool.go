@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // poolName is the pool that the MotorCortex of the measured namespace names.
@@ -108,6 +109,9 @@ func (b *bench) waiting(ctx context.Context) (count int, err error) {
 		return 0, fmt.Errorf("list the Pods of the pool: %w", err)
 	}
 	for i := range pods.Items {
+		if sandbox.RunOf(&pods.Items[i]) != "" {
+			continue
+		}
 		for _, c := range pods.Items[i].Status.ContainerStatuses {
 			if c.State.Running != nil && time.Since(c.State.Running.StartedAt.Time) > provedIn {
 				count++

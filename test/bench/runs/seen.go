@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // Moment is something that a watcher sees happen to a run, or to a plain Pod.
@@ -57,7 +58,7 @@ func newSeen() *seen {
 func moments(o client.Object) (string, []Moment) {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		name := o.Labels[v1alpha1.LabelRun]
+		name := sandbox.RunOf(o)
 		if name == "" {
 			name = o.Name
 		}

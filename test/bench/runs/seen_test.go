@@ -22,7 +22,9 @@ import (
 func TestMoments(t *testing.T) {
 	ready := metav1.Condition{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue}
 	finished := metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}
-	ofRun := metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1alpha1.LabelRun: "r"}}
+	ofRun := metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1alpha1.LabelRun: "r"}, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: "r"}}, v1alpha1.GroupVersion.WithKind("MotorRun")),
+	}}
 	step := func(index int32, results ...v1alpha1.ToolResult) *v1alpha1.MotorStep {
 		return &v1alpha1.MotorStep{ObjectMeta: ofRun, Spec: v1alpha1.MotorStepSpec{Index: index}, Status: v1alpha1.MotorStepStatus{Results: results}}
 	}
