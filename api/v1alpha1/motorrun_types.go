@@ -23,47 +23,43 @@ type ToolName string
 
 // MotorRunSpec is one task to carry out. Only responses, suspend, ttlSecondsAfterFinished and cancel may change
 // after creation, and origin of a copy.
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || has(self.task)",fieldPath=".task",reason=FieldValueRequired,message="an Agentic run needs a task"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || !has(self.code)",fieldPath=".code",reason=FieldValueForbidden,message="code is for Oneshot runs; in an Agentic run the model writes it"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || has(self.code)",fieldPath=".code",reason=FieldValueRequired,message="a Oneshot run needs code"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || !has(self.task)",fieldPath=".task",reason=FieldValueForbidden,message="task is for Agentic runs"
-// +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",fieldPath=".mode",message="mode never changes after creation"
-// +kubebuilder:validation:XValidation:rule="has(self.task) == has(oldSelf.task) && (!has(self.task) || self.task == oldSelf.task)",fieldPath=".task",message="task never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.code) == has(oldSelf.code) && (!has(self.code) || self.code == oldSelf.code)",fieldPath=".code",message="code never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.tools) || self.tools.size() == 0 ? !has(oldSelf.tools) || oldSelf.tools.size() == 0 : has(oldSelf.tools) && self.tools == oldSelf.tools",fieldPath=".tools",message="tools never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.domains) || self.domains.size() == 0 ? !has(oldSelf.domains) || oldSelf.domains.size() == 0 : has(oldSelf.domains) && self.domains == oldSelf.domains",fieldPath=".domains",message="domains never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.size() == 0 ? !has(oldSelf.credentials) || oldSelf.credentials.size() == 0 : has(oldSelf.credentials) && self.credentials == oldSelf.credentials",fieldPath=".credentials",message="credentials never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.bash) == has(oldSelf.bash) && (!has(self.bash) || self.bash == oldSelf.bash)",fieldPath=".bash",message="bash never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.size() == 0 ? !has(oldSelf.mcpServers) || oldSelf.mcpServers.size() == 0 : has(oldSelf.mcpServers) && self.mcpServers == oldSelf.mcpServers",fieldPath=".mcpServers",message="mcpServers never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.all(m, !has(m.credentialName) || has(self.credentials) && self.credentials.exists(c, c.name == m.credentialName))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, credentials, mcpServers or files: it is one piece of code, and domains that it may reach"
-// +kubebuilder:validation:XValidation:rule="!has(self.code) || !has(self.code.timeoutMilliseconds) || self.code.timeoutMilliseconds <= 5000 || has(self.domains) && self.domains.size() > 0",fieldPath=".code",message="code.timeoutMilliseconds is at most 5000 in a run without domains; code that waits for hosts has up to 30000"
-// +kubebuilder:validation:XValidation:rule="has(self.origin) && self.origin == 'Released' && has(oldSelf.origin) && oldSelf.origin == 'Copied' || has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run, or released a copy of one"
-// +kubebuilder:validation:XValidation:rule="has(self.origin) == has(oldSelf.origin) && (!has(self.origin) || self.origin == oldSelf.origin || oldSelf.origin == 'Copied' && self.origin == 'Released')",fieldPath=".origin",message="origin changes only from Copied to Released, which lets the copy of a run begin"
-// +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.skillRef) == has(oldSelf.skillRef) && (!has(self.skillRef) || self.skillRef == oldSelf.skillRef)",fieldPath=".skillRef",message="skillRef never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.inputs) || self.inputs.size() == 0 ? !has(oldSelf.inputs) || oldSelf.inputs.size() == 0 : has(oldSelf.inputs) && self.inputs == oldSelf.inputs",fieldPath=".inputs",message="inputs never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="(has(self.skillReview) && self.skillReview) == (has(oldSelf.skillReview) && oldSelf.skillReview) && self.extractSkills == oldSelf.extractSkills",fieldPath=".skillReview",message="skillReview and extractSkills never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="self.keep == oldSelf.keep",fieldPath=".keep",message="keep never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.dependencies) == has(oldSelf.dependencies) && (!has(self.dependencies) || self.dependencies == oldSelf.dependencies)",fieldPath=".dependencies",message="dependencies never change after creation"
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Agentic' || !has(self.skillRef)",fieldPath=".skillRef",message="skillRef is for Agentic runs"
-// +kubebuilder:validation:XValidation:rule="has(self.skillRef) || (!has(self.inputs) || self.inputs.size() == 0) && !(has(self.skillReview) && self.skillReview)",fieldPath=".skillRef",message="inputs and skillReview go with skillRef"
-// +kubebuilder:validation:XValidation:rule="!(has(self.skillReview) && self.skillReview) || (!has(self.tools) || self.tools.size() == 0) && (!has(self.domains) || self.domains.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".skillReview",message="a run with skillReview has the tools that only read and the files of the skill, and no domains, credentials or mcpServers"
-// +kubebuilder:validation:XValidation:rule="(self.mode == 'Install') == has(self.dependencies)",fieldPath=".dependencies",message="dependencies are for runs of mode Install, which the operator makes for the policy of a skill"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Install' || !has(self.task) && !has(self.code) && (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a run of mode Install has dependencies and domains, and nothing else"
-// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode != 'Agentic' || has(self.task)",fieldPath=".task",reason=FieldValueRequired,message="an Agentic run needs a task",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode != 'Agentic' || !has(self.code)",fieldPath=".code",reason=FieldValueForbidden,message="code is for Oneshot runs; in an Agentic run the model writes it",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode != 'Oneshot' || has(self.code)",fieldPath=".code",reason=FieldValueRequired,message="a Oneshot run needs code",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode != 'Oneshot' || !has(self.task)",fieldPath=".task",reason=FieldValueForbidden,message="task is for Agentic runs",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.task) == has(oldSelf.task)",fieldPath=".task",message="task never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.code) == has(oldSelf.code)",fieldPath=".code",message="code never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.tools) && self.tools.size() > 0) == (has(oldSelf.tools) && oldSelf.tools.size() > 0)",fieldPath=".tools",message="tools never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.domains) && self.domains.size() > 0) == (has(oldSelf.domains) && oldSelf.domains.size() > 0)",fieldPath=".domains",message="domains never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.credentials) && self.credentials.size() > 0) == (has(oldSelf.credentials) && oldSelf.credentials.size() > 0)",fieldPath=".credentials",message="credentials never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.bash) == has(oldSelf.bash)",fieldPath=".bash",message="bash never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.mcpServers) && self.mcpServers.size() > 0) == (has(oldSelf.mcpServers) && oldSelf.mcpServers.size() > 0)",fieldPath=".mcpServers",message="mcpServers never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.mcpServers) || self.mcpServers.all(m, !has(m.credentialName) || has(self.credentials) && self.credentials.exists(c, c.name == m.credentialName))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, credentials, mcpServers or files: it is one piece of code, and domains that it may reach",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.code) || !has(self.code.timeoutMilliseconds) || self.code.timeoutMilliseconds <= 5000 || has(self.domains) && self.domains.size() > 0",fieldPath=".code",message="code.timeoutMilliseconds is at most 5000 in a run without domains; code that waits for hosts has up to 30000",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester) || has(self.origin) && self.origin == 'Released' && has(oldSelf.origin) && oldSelf.origin == 'Copied'",fieldPath=".requester",message="requester never changes after creation: it is who created the run, or released a copy of one"
+// +kubebuilder:validation:XValidation:rule="has(self.origin) == has(oldSelf.origin)",fieldPath=".origin",message="origin changes only from Copied to Released, which lets the copy of a run begin"
+// +kubebuilder:validation:XValidation:rule="(has(self.files) && self.files.size() > 0) == (has(oldSelf.files) && oldSelf.files.size() > 0)",fieldPath=".files",message="files never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.skillRef) == has(oldSelf.skillRef)",fieldPath=".skillRef",message="skillRef never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.inputs) && self.inputs.size() > 0) == (has(oldSelf.inputs) && oldSelf.inputs.size() > 0)",fieldPath=".inputs",message="inputs never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.skillReview) && self.skillReview) == (has(oldSelf.skillReview) && oldSelf.skillReview)",fieldPath=".skillReview",message="skillReview and extractSkills never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.dependencies) == has(oldSelf.dependencies)",fieldPath=".dependencies",message="dependencies never change after creation"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode == 'Agentic' || !has(self.skillRef)",fieldPath=".skillRef",message="skillRef is for Agentic runs",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || has(self.skillRef) || (!has(self.inputs) || self.inputs.size() == 0) && !(has(self.skillReview) && self.skillReview)",fieldPath=".skillRef",message="inputs and skillReview go with skillRef",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !(has(self.skillReview) && self.skillReview) || (!has(self.tools) || self.tools.size() == 0) && (!has(self.domains) || self.domains.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".skillReview",message="a run with skillReview has the tools that only read and the files of the skill, and no domains, credentials or mcpServers",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.mode == 'Install') == has(self.dependencies)",fieldPath=".dependencies",message="dependencies are for runs of mode Install, which the operator makes for the policy of a skill",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.mode != 'Install' || !has(self.task) && !has(self.code) && (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a run of mode Install has dependencies and domains, and nothing else",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.approval) == has(oldSelf.approval) && (!has(self.approval) || self.approval == oldSelf.approval)",fieldPath=".approval",message="approval never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.questions) == has(oldSelf.questions) && (!has(self.questions) || self.questions == oldSelf.questions)",fieldPath=".questions",message="questions never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.accept) == has(oldSelf.accept) && (!has(self.accept) || self.accept == oldSelf.accept)",fieldPath=".accept",message="accept never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="!has(self.accept) || self.mode == 'Agentic' && !(has(self.skillReview) && self.skillReview)",fieldPath=".accept",message="accept is for Agentic runs that are no review of a skill: only their model calls finish"
-// +kubebuilder:validation:XValidation:rule="self.maxAttempts == oldSelf.maxAttempts",fieldPath=".maxAttempts",message="maxAttempts never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="self.priority == oldSelf.priority",fieldPath=".priority",message="priority never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.approval) == has(oldSelf.approval)",fieldPath=".approval",message="approval never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.questions) == has(oldSelf.questions)",fieldPath=".questions",message="questions never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.accept) == has(oldSelf.accept)",fieldPath=".accept",message="accept never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.accept) || self.mode == 'Agentic' && !(has(self.skillReview) && self.skillReview)",fieldPath=".accept",message="accept is for Agentic runs that are no review of a skill: only their model calls finish",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",fieldPath=".cancel",message="a cancelled run cannot be brought back: create another run"
 type MotorRunSpec struct {
 	// mode is Agentic (a model decides what is done) or Oneshot (one piece of code, no model).
 	// +default="Agentic"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mode never changes after creation"
 	// +optional
 	Mode RunMode `json:"mode,omitempty"`
 
@@ -71,20 +67,24 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:Pattern=`\S`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="task never changes after creation: create another run"
 	// +optional
 	Task string `json:"task,omitempty"`
 
 	// code is what a Oneshot run executes.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="code never changes after creation: create another run"
 	// +optional
 	Code *Code `json:"code,omitempty"`
 
 	// tools are what the model may use. Nothing else is offered to it, but for ask_user and finish, which always are.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tools never change after creation: create another run"
 	// +optional
 	Tools []ToolName `json:"tools,omitempty"`
 
 	// bash narrows the bash tool.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bash never changes after creation: create another run"
 	// +optional
 	Bash *BashRules `json:"bash,omitempty"`
 
@@ -92,6 +92,7 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mcpServers never change after creation: create another run"
 	// +optional
 	MCPServers []MCPServer `json:"mcpServers,omitempty"`
 
@@ -99,6 +100,7 @@ type MotorRunSpec struct {
 	// itself), example.org:8443. The port is 443 if none is given.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="domains never change after creation: create another run"
 	// +optional
 	Domains []Domain `json:"domains,omitempty"`
 
@@ -107,6 +109,7 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="credentials never change after creation: create another run"
 	// +optional
 	Credentials []Credential `json:"credentials,omitempty"`
 
@@ -117,6 +120,7 @@ type MotorRunSpec struct {
 	// origin is Created, or Copied for a run that was made of a copy of another one, from a backup for example: it may have been
 	// carried out already, so it waits until a person sets Released. The API server fills it in, where the cluster can, over
 	// whatever the client wrote.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || oldSelf == 'Copied' && self == 'Released'",message="origin changes only from Copied to Released, which lets the copy of a run begin"
 	// +optional
 	Origin RunOrigin `json:"origin,omitempty"`
 
@@ -124,15 +128,18 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=path
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="files never change after creation: create another run"
 	// +optional
 	Files []InputFile `json:"files,omitempty"`
 
 	// model chooses the model; unset, the namespace's MotorCortex does.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="model never changes after creation: create another run"
 	// +optional
 	Model *RunModel `json:"model,omitempty"`
 
 	// skillRef is the skill that the run uses. Its policy gives the run its tools, domains and credentials; a run that names
 	// some itself has no others. A skill that is not approved can be used with what the run itself names only.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="skillRef never changes after creation: create another run"
 	// +optional
 	SkillRef *SkillRef `json:"skillRef,omitempty"`
 
@@ -140,6 +147,7 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="inputs never change after creation: create another run"
 	// +optional
 	Inputs []RunInput `json:"inputs,omitempty"`
 
@@ -151,20 +159,24 @@ type MotorRunSpec struct {
 
 	// extractSkills says when skills that the run wrote or changed are kept as proposals.
 	// +default="OnSuccess"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="skillReview and extractSkills never change after creation: create another run"
 	// +optional
 	ExtractSkills SkillExtraction `json:"extractSkills,omitempty"`
 
 	// keep says what of the workspace is kept, at each end of the run and whenever it waits for a person. Without a model nothing is.
 	// +default="Changes"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="keep never changes after creation: create another run"
 	// +optional
 	Keep RunKeep `json:"keep,omitempty"`
 
 	// dependencies are what a run of mode Install installs.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="dependencies never change after creation"
 	// +optional
 	Dependencies *SkillDependencies `json:"dependencies,omitempty"`
 
 	// limits bound the run.
 	// +default={}
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="limits never change after creation: create another run"
 	// +optional
 	Limits RunLimits `json:"limits,omitempty,omitzero"`
 
@@ -173,14 +185,17 @@ type MotorRunSpec struct {
 	Sandbox *RunSandbox `json:"sandbox,omitempty"`
 
 	// approval says what needs a person.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="approval never changes after creation: create another run"
 	// +optional
 	Approval *RunApproval `json:"approval,omitempty"`
 
 	// questions says how the questions of the model are dealt with.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="questions never changes after creation: create another run"
 	// +optional
 	Questions *RunQuestions `json:"questions,omitempty"`
 
 	// accept says what must hold before the run counts as done. The policy of an approved skill may ask for more.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="accept never changes after creation: create another run"
 	// +optional
 	Accept *RunAcceptance `json:"accept,omitempty"`
 
@@ -190,6 +205,7 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
 	// +default=3
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="maxAttempts never changes after creation: create another run"
 	// +optional
 	MaxAttempts int32 `json:"maxAttempts,omitempty"`
 
@@ -197,6 +213,7 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:Minimum=-1000
 	// +kubebuilder:validation:Maximum=1000
 	// +default=0
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="priority never changes after creation: create another run"
 	// +optional
 	Priority int32 `json:"priority,omitempty"`
 
