@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,19 +21,25 @@ import (
 func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, *corev1.Pod, error) {
 	sb := s.Env.Run.Status.Sandbox
 	var pod corev1.Pod
-	err := s.Env.Live.Get(ctx, types.NamespacedName{Namespace: s.Env.Run.Namespace, Name: sb.PodName}, &pod)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, nil, fmt.Errorf("read the sandbox Pod for the addresses of its node: %w", err)
+	var node corev1.Node
+	var podErr, nodeErr error
+	// The first call of a run waits for both of them.
+	var reads sync.WaitGroup
+	reads.Go(func() {
+		podErr = s.Env.Live.Get(ctx, types.NamespacedName{Namespace: s.Env.Run.Namespace, Name: sb.PodName}, &pod)
+	})
+	if sb.NodeName != "" {
+		nodeErr = s.Env.Live.Get(ctx, types.NamespacedName{Name: sb.NodeName}, &node)
+	}
+	reads.Wait()
+	if podErr != nil && !apierrors.IsNotFound(podErr) {
+		return nil, nil, fmt.Errorf("read the sandbox Pod for the addresses of its node: %w", podErr)
+	}
+	if nodeErr != nil && !apierrors.IsNotFound(nodeErr) && !apierrors.IsForbidden(nodeErr) {
+		return nil, nil, fmt.Errorf("read the node of the sandbox for its addresses: %w", nodeErr)
 	}
 	if string(pod.UID) != sb.PodUID {
 		pod = corev1.Pod{}
-	}
-	var node corev1.Node
-	if sb.NodeName != "" {
-		err := s.Env.Live.Get(ctx, types.NamespacedName{Name: sb.NodeName}, &node)
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-			return nil, nil, fmt.Errorf("read the node of the sandbox for its addresses: %w", err)
-		}
 	}
 	return proof.NodeAddresses(sb.NodeIP, &pod, &node), &pod, nil
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,5 +94,39 @@ func TestAddressesOfTheNode(t *testing.T) {
 		if !slices.Equal(got, tt.want) || (err != nil) != tt.fails {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+}
+
+// together answers a read only when another one is made beside it.
+type together struct {
+	nodeReader
+	both sync.WaitGroup
+}
+
+func (r *together) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	r.both.Done()
+	met := make(chan struct{})
+	go func() { r.both.Wait(); close(met) }()
+	select {
+	case <-met:
+		return r.nodeReader.Get(ctx, key, o, opts...)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Nothing is called in a sandbox before both were read.
+func TestThePodAndItsNodeAreReadSideBySide(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "1"}}
+	reader := &together{nodeReader: nodeReader{pod: pod, node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}}}
+	reader.both.Add(2)
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run"}}
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: "pod", PodUID: "1", NodeName: "node-1", NodeIP: "10.0.0.1"}
+	s := &Box{Env: &runenv.Env{Live: reader, Run: run}}
+	if _, read, err := s.nodeAddresses(ctx); err != nil || read.UID != "1" {
+		t.Errorf("the Pod is %v, %v", read, err)
 	}
 }
