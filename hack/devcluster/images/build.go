@@ -173,7 +173,7 @@ func (b *builder) compile(ctx context.Context, d definition) (string, error) {
 	}
 	program := filepath.Join(temporary, d.Name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false",
-		"-tags="+d.Tags, "-ldflags=-s -w", "-o", program, d.Package)
+		"-tags="+d.tags(), "-ldflags=-s -w", "-o", program, d.Package)
 	cmd.Dir = module
 	cmd.Env = component.BuildEnv(os.Environ(), false)
 	component.KillGroup(cmd)
@@ -183,6 +183,10 @@ func (b *builder) compile(ctx context.Context, d definition) (string, error) {
 	if err != nil {
 		_ = os.RemoveAll(temporary) // the error that is returned matters more
 		return "", fmt.Errorf("build %s: %w\n%s", d.Package, err, output.String())
+	}
+	if err := d.checkSize(program); err != nil {
+		_ = os.RemoveAll(temporary)
+		return "", err
 	}
 	return program, nil
 }

@@ -89,6 +89,42 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// A program that is larger than it may be is no image.
+func TestAProgramIsNotTooLarge(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, make([]byte, 2<<20+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int64]string{0: "", 3: "", 2: "the program of p has 2 MiB and may have 2"} {
+		err := definition{Name: "p", Most: most}.checkSize(program)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("with %d MiB: %v", most, err)
+		}
+	}
+	if err := (definition{Name: "p", Most: 1}).checkSize(program + ".none"); err == nil {
+		t.Error("a program that is not there has no size")
+	}
+}
+
+// Both ways to build the operator's programs leave out the same. A program of others is built as they say.
+func TestTagsOfPrograms(t *testing.T) {
+	content, err := os.ReadFile("Dockerfile.static")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		d    definition
+		want string
+	}{{definition{}, "grpcnotrace"}, {definition{Tags: "faults"}, "faults,grpcnotrace"}, {definition{Module: "test/stores"}, ""}} {
+		if got := tt.d.tags(); got != tt.want {
+			t.Errorf("%+v has the tags %q, want %q", tt.d, got, tt.want)
+		}
+	}
+	if !strings.Contains(string(content), "-tags="+definition{}.tags()+" ") {
+		t.Error("Dockerfile.static builds with other tags")
+	}
+}
+
 func TestReplacePackages(t *testing.T) {
 	changed, err := replacePackages(table, []string{"manager=./other/manager"})
 	if err != nil || changed[0].Package != "./other/manager" || table[0].Package != "./cmd/manager" {

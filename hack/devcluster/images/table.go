@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,9 @@ type definition struct {
 	// Tags are build tags of the program. An image with tags is a variant for tests: it is built when it is named, and
 	// never with "all".
 	Tags string
+	// Most is how many MiB the program may have at most, 0 for no bound. A manager has most of its program in memory, and one library that calls
+	// methods by name keeps the linker from leaving out anything.
+	Most int64
 	// Sandbox puts the program on top of a Debian root file system; without it there is nothing but
 	// the program.
 	Sandbox bool
@@ -30,7 +34,7 @@ type definition struct {
 
 // table lists the images in the order that they are built in.
 var table = []definition{
-	{Name: "manager", Package: "./cmd/manager"},
+	{Name: "manager", Package: "./cmd/manager", Most: 90},
 	{Name: "manager-faults", Package: "./cmd/manager", Tags: "faults"},
 	{Name: "egressproxy", Package: "./cmd/egressproxy"},
 	{Name: "mcpserver", Package: "./cmd/mcpserver"},
@@ -48,6 +52,27 @@ var table = []definition{
 
 // path is where the program is in an image that has nothing else.
 func (d definition) path() string { return cmp.Or(d.Path, "/"+d.Name) }
+
+// tags are the build tags of the program. grpc without its pages of traces needs no templates of HTML: those call methods by name, so the linker would
+// keep every exported method of every type. Dockerfile.static has the same tag.
+func (d definition) tags() string {
+	if d.Module != "" {
+		return d.Tags
+	}
+	return strings.TrimPrefix(d.Tags+",grpcnotrace", ",")
+}
+
+// checkSize returns an error if the program is larger than it may be.
+func (d definition) checkSize(program string) error {
+	info, err := os.Stat(program)
+	if err != nil {
+		return fmt.Errorf("look at the program of %s: %w", d.Name, err)
+	}
+	if most := d.Most << 20; most > 0 && info.Size() > most {
+		return fmt.Errorf("the program of %s has %d MiB and may have %d: go build -ldflags=-dumpdep names what calls methods by name, as <ReflectMethod>", d.Name, info.Size()>>20, d.Most)
+	}
+	return nil
+}
 
 // variable is the name of the image's line in images.env.
 func (d definition) variable() string {

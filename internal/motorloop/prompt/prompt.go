@@ -4,12 +4,10 @@
 package prompt
 
 import (
-	_ "embed"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/catalog"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
@@ -20,17 +18,12 @@ import (
 // maxListedFiles is how many provided files the prompt names; the model can list the others.
 const maxListedFiles = 100
 
-//go:embed prompt.tmpl
-var source string
-
-var tmpl = template.Must(template.New("prompt").Funcs(template.FuncMap{"upper": strings.ToUpper}).Parse(source))
-
 // System describes the model's role and its rules to it. It is the same in every request of an attempt, so that endpoints read
 // it once. Names of files are quoted: they come from the creator of the run.
 func System(cfg config.Config) string {
 	offered := cfg.Offered(catalog.With(cfg.MCPServers))
 	files := cfg.Files[:min(len(cfg.Files), maxListedFiles)]
-	v := view{
+	v := &view{
 		Domains:     cfg.Domains,
 		Credentials: cfg.Credentials,
 		Servers:     serversOf(cfg.MCPServers),
@@ -68,12 +61,7 @@ func System(cfg config.Config) string {
 	if slices.Contains(offered, toolapi.ToolRequestDomain) {
 		v.RequestDomain = toolapi.ToolRequestDomain
 	}
-	var b strings.Builder
-	if err := tmpl.Execute(&b, v); err != nil {
-		// A strings.Builder does not fail, and the template's fields are those of view, as every test of it proves.
-		panic(err)
-	}
-	return b.String()
+	return v.text()
 }
 
 // firstCommit returns how the model can find out whether the input files are in a repository. It is no promise. The prompt is made while the
@@ -86,7 +74,7 @@ func firstCommit(cfg config.Config, offered []string) string {
 	return toolapi.FirstCommit
 }
 
-// view is the data for the template of the prompt.
+// view is the data of the prompt.
 type view struct {
 	Domains       []string
 	Credentials   []string
