@@ -112,6 +112,61 @@ func (l *Log) Settle(ctx context.Context, t *turn.Turn) error {
 	return nil
 }
 
+// SettleLater is Settle, but for the write. It returns nil for a step about which the journal has entries already, or whose programs in the background
+// were asked for: what it adds to the turn is known only when it is written.
+func (l *Log) SettleLater(t *turn.Turn) (write func(context.Context) error) {
+	if int(t.Index) > len(l.steps) || l.programs != nil || !isBlank(&l.steps[t.Index-1].Status) {
+		return nil
+	}
+	s := &l.steps[t.Index-1]
+	base := s.DeepCopy()
+	settle(s, t)
+	adoptStatus(t, s)
+	t.Notes = l.notes(t.Index)
+	return func(ctx context.Context) error {
+		err := l.persist(ctx, func() error { return l.patchOnly(ctx, base, s) })
+		if err != nil {
+			*s = *base
+			return fmt.Errorf("settle step %s: %w", s.Name, refused(s, err))
+		}
+		return nil
+	}
+}
+
+// isBlank reports whether nothing has become of a step yet.
+func isBlank(st *v1alpha1.MotorStepStatus) bool {
+	return len(st.Results)+len(st.Asks)+len(st.Unknown)+len(st.Background) == 0 && st.Left == nil && st.Closed == nil
+}
+
+// patchOnly writes the status of s, which was that of base. It fails with ErrMovedOn if it is another one by now.
+func (l *Log) patchOnly(ctx context.Context, base, s *v1alpha1.MotorStep) error {
+	for {
+		written := s.DeepCopy()
+		err := l.client.Status().Patch(ctx, written, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+		if err == nil {
+			*s = *written
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		var found v1alpha1.MotorStep
+		if err := l.live.Get(ctx, client.ObjectKeyFromObject(s), &found); err != nil {
+			return fmt.Errorf("read it again: %w", err)
+		}
+		switch {
+		case equality.Semantic.DeepEqual(found.Status, s.Status):
+			// An earlier try was carried out, and its answer was lost.
+			*s = found
+			return nil
+		case !equality.Semantic.DeepEqual(found.Status, base.Status):
+			return ErrMovedOn
+		}
+		// Only its metadata was changed.
+		base.ObjectMeta, s.ObjectMeta = found.ObjectMeta, *found.ObjectMeta.DeepCopy()
+	}
+}
+
 // update writes a change of a step's status, starting from the present one. If that fails, the step is as it was.
 func (l *Log) update(ctx context.Context, s *v1alpha1.MotorStep, change func()) error {
 	return l.persist(ctx, func() error {

@@ -41,6 +41,9 @@ type forgetful struct{}
 
 func (forgetful) Append(context.Context, *turn.Turn) error { return nil }
 func (forgetful) Settle(context.Context, *turn.Turn) error { return nil }
+func (forgetful) SettleLater(*turn.Turn) func(context.Context) error {
+	return func(context.Context) error { return nil }
+}
 
 func walk(tb testing.TB, steps int, asked func(step int)) {
 	m := &treadmill{asked: asked}

@@ -60,7 +60,22 @@ func (r *run) carryOut(ctx context.Context) (*turn.Ask, error) {
 			return nil, r.abandon(ctx, t, err)
 		}
 	}
+	if open == nil && r.settleLater(t) {
+		return nil, nil
+	}
 	return open, r.settle(ctx, t)
+}
+
+// settleLater has the results of the turn written beside the next question to the model, and reports whether that can be. The first results of a Run are
+// written at once. If they cannot be, each Run ends there, and none of them has asked the model in vain.
+func (r *run) settleLater(t *turn.Turn) bool {
+	if !r.unrecorded || !r.settled {
+		return false
+	}
+	r.noteLeft(t)
+	r.unwritten = r.journal.SettleLater(t)
+	r.unrecorded = r.unwritten == nil
+	return !r.unrecorded
 }
 
 // tell reports that a call has its result.
@@ -120,7 +135,7 @@ func (r *run) settle(ctx context.Context, t *turn.Turn) error {
 	if err := r.journal.Settle(ctx, t); err != nil {
 		return err
 	}
-	r.unrecorded = false
+	r.unrecorded, r.settled = false, true
 	return nil
 }
 

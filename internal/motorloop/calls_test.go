@@ -3,13 +3,17 @@
 package motorloop
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/motorloop/config"
 	"motorcortex.dev/motorcortex/internal/motorloop/conversation"
+	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/result"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -93,6 +97,122 @@ func TestOnlyDataIsMarked(t *testing.T) {
 			data, _ := res.Parts()
 			if marked != (test.want == toolapi.ProvenanceWeb && data != "") || !strings.Contains(before+after, test.unsaid) || strings.Contains(before+after, "page") {
 				t.Errorf("%s", shown)
+			}
+		})
+	}
+}
+
+// errNotRecorded is what a journal says that takes no results.
+var errNotRecorded = errors.New("not recorded")
+
+// The results of a step are written while the model is asked for the next one, so that a run does not pay for both. The first ones of a Run are written
+// before that.
+func TestResultsAreWrittenWhileTheModelIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("", bash("b")), says("done"))
+		w.journal.late = true
+		asked, written := make(chan struct{}), make(chan struct{})
+		w.journal.fault = func(_ context.Context, point string) error {
+			if w.journal.settles == 1 && point == "settle: before" {
+				<-asked // A write that the question waits for would wait for ever.
+				close(written)
+			}
+			return nil
+		}
+		w.model.fault = func(_ context.Context, point string) error {
+			if w.model.calls == 2 && w.journal.settles != 1 {
+				t.Error("the first results are not written before the model is asked")
+			}
+			if w.model.calls == 3 && point == "model: before" {
+				close(asked)
+				<-written
+			}
+			return nil
+		}
+		if out := mustRun(t, w, nil); out.Kind != outcome.Completed || w.journal.settles != 2 || !w.journal.load()[1].Settled() {
+			t.Errorf("got %+v after %d writes", out, w.journal.settles)
+		}
+	})
+}
+
+// Nothing more is decided when results cannot be written: the question to the model ends, and its answer is not recorded.
+func TestNoStepFollowsResultsThatAreNotWritten(t *testing.T) {
+	t.Parallel()
+	for name, breaks := range map[string]func() error{
+		"an error":       func() error { return errNotRecorded },
+		"another's run":  func() error { return ErrStale },
+		"a panic":        func() error { panic("broken") },
+		"another's step": func() error { return errMovedOn },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("", bash("b")), says("done"))
+				w.journal.late = true
+				w.journal.fault = func(_ context.Context, point string) error {
+					if w.journal.settles == 1 && point == "settle: before" {
+						return breaks()
+					}
+					return nil
+				}
+				ended := false
+				w.model.fault = func(ctx context.Context, _ string) error {
+					if w.model.calls == 3 {
+						<-ctx.Done()
+						ended = true
+						return ctx.Err()
+					}
+					return nil
+				}
+				_, err := w.run(t.Context(), nil)
+				if p, ok := errors.AsType[*Panic](err); ok {
+					if name != "a panic" || p.Value != "broken" {
+						t.Errorf("a panic: %v", err)
+					}
+				} else if name == "a panic" || !errors.Is(err, breaks()) {
+					t.Errorf("got %v", err)
+				}
+				if turns := w.journal.load(); !ended || len(turns) != 2 || turns[1].Settled() {
+					t.Errorf("the question ended: %t; %d steps are recorded, the last one settled: %t", ended, len(turns), turns[len(turns)-1].Settled())
+				}
+			})
+		})
+	}
+}
+
+// A Run whose first results cannot be written has asked the model for no step after them: it would ask in vain each time that it begins again.
+func TestTheFirstResultsAreWrittenBeforeTheModelIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("done"))
+	w.journal.late, w.journal.fault = true, failAt("settle: before", errNotRecorded)
+	for range 3 {
+		if _, err := w.run(t.Context(), nil); !errors.Is(err, errNotRecorded) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if w.model.calls != 1 || len(w.sandbox.executed) != 1 {
+		t.Errorf("the model was asked %d times, and %d calls were made", w.model.calls, len(w.sandbox.executed))
+	}
+}
+
+// Results are written before the loop ends, also where no model is asked after them.
+func TestResultsAreWrittenBeforeTheLoopEnds(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *world){
+		"it gives its slot back":  func(w *world) { w.loop.GivesBack = func(int, bool) bool { return len(w.journal.stored) == 2 } },
+		"its answers are used up": func(w *world) { w.loop.Config.MaxIterations = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, config.Config{}, nil, says("", bash("a")), says("", bash("b")), says("done"))
+			w.journal.late = true
+			change(w)
+			if out, err := w.run(t.Context(), nil); err != nil && !errors.Is(err, ErrGivenBack) {
+				t.Fatal(out, err)
+			}
+			if turns := w.journal.load(); len(turns) < 2 || !turns[1].Settled() {
+				t.Errorf("%d steps are recorded, and the second one is not settled", len(turns))
 			}
 		})
 	}

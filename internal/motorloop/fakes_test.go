@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,6 +197,9 @@ type fakeJournal struct {
 	epoch int64
 	// mu is the sandbox's.
 	mu *sync.Mutex
+	// late is true if results can be written beside the next question, and writing is closed when they are.
+	late    bool
+	writing chan struct{}
 	*store
 }
 
@@ -234,7 +238,53 @@ func (j *fakeJournal) Settle(ctx context.Context, t *turn.Turn) error {
 	if err := j.fault(ctx, "settle: before"); err != nil {
 		return err
 	}
+	j.merge(t)
 	j.settles++
+	j.stored[t.Index-1] = encode(t)
+	return j.fault(ctx, "settle: after")
+}
+
+func (j *fakeJournal) SettleLater(t *turn.Turn) func(context.Context) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.late {
+		return nil
+	}
+	before := j.stored[t.Index-1]
+	j.merge(t)
+	after, writing := encode(t), make(chan struct{})
+	j.writing = writing
+	return func(ctx context.Context) error {
+		defer close(writing)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if err := j.fault(ctx, "settle: before"); err != nil {
+			return err
+		}
+		if now := j.stored[t.Index-1]; !bytes.Equal(now, before) && !bytes.Equal(now, after) {
+			return errMovedOn
+		}
+		j.settles++
+		j.stored[t.Index-1] = after
+		return j.fault(ctx, "settle: after")
+	}
+}
+
+// patientModel answers when the results of the turn before are written, so that one thing happens after the other.
+type patientModel struct {
+	chat.Model
+	journal *fakeJournal
+}
+
+func (m patientModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, error) {
+	if m.journal.writing != nil {
+		<-m.journal.writing
+	}
+	return m.Model.Complete(ctx, r)
+}
+
+// merge makes the turn and the stored one the same.
+func (j *fakeJournal) merge(t *turn.Turn) {
 	there := decode(j.stored[t.Index-1])
 	for i, res := range there.Results {
 		if res != nil {
@@ -263,8 +313,6 @@ func (j *fakeJournal) Settle(ctx context.Context, t *turn.Turn) error {
 		}
 	}
 	t.Asks = slices.Clone(there.Asks)
-	j.stored[t.Index-1] = encode(t)
-	return j.fault(ctx, "settle: after")
 }
 
 // seen is load for a loop that may have calls on their way.

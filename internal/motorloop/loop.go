@@ -76,7 +76,7 @@ type Loop struct {
 //
 //	           ┌──────────────────── settled ────────────────────┐
 //	           ▼                                                 │
-//	  verdict ──no──► next step or summary ──► Append ──► calls ──► Settle
+//	  verdict ──no──► next step or summary ──► Append ──► calls ──► Settle, beside the next step
 //	     │                                                  │
 //	     ▼                                                  ▼
 //	Completed, or partial result, hint, Failed          Awaiting
@@ -146,6 +146,9 @@ type run struct {
 	said     conversation.Conversation
 	// unrecorded is true if the last turn has entries that the journal lacks.
 	unrecorded bool
+	// unwritten writes the results of the last turn, nil if they are written; see decide. settled is true if this run has settled a turn.
+	unwritten func(context.Context) error
+	settled   bool
 	// ahead are calls that are made before it is their turn, by their execution; see readAhead.
 	ahead map[string]chan early
 }
@@ -192,15 +195,21 @@ func (r *run) run(ctx context.Context) (outcome.Outcome, error) {
 			}
 		}
 		if out, over := r.verdicts.Of(r.cfg, r.turns); over {
+			if err := r.writeNow(ctx); err != nil {
+				return outcome.Outcome{}, err
+			}
 			if err := r.close(ctx, out); err != nil {
 				return outcome.Outcome{}, err
 			}
 			return r.conclude(ctx, out)
 		}
 		if r.mustGiveBack(!appended) {
+			if err := r.writeNow(ctx); err != nil {
+				return outcome.Outcome{}, err
+			}
 			return outcome.Outcome{}, ErrGivenBack
 		}
-		t, err := r.next(ctx)
+		t, err := r.decide(ctx)
 		if err != nil {
 			return outcome.Outcome{}, err
 		}
@@ -227,6 +236,53 @@ func (r *run) mustGiveBack(began bool) bool {
 		r.held += r.turns[r.sized].Size()
 	}
 	return r.givesBack(r.held, began)
+}
+
+// decide is next, while the results of the last turn are written. The write takes as long as a model that is near, and nothing is done before both have
+// ended: the sandbox has the results as well. A write that fails ends the question to the model.
+func (r *run) decide(ctx context.Context) (*turn.Turn, error) {
+	write := r.unwritten
+	if write == nil {
+		return r.next(ctx)
+	}
+	r.unwritten = nil
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if failed = guarded(ctx, write); failed != nil {
+			cancel()
+		}
+	}()
+	// A panic of next must not leave the write to a loop that has ended.
+	defer func() { <-written }()
+	t, err := r.next(asking)
+	if <-written; failed != nil {
+		return nil, failed
+	}
+	return t, err
+}
+
+// guarded is write, but a panic is an error: no other code could recover it in a goroutine of its own.
+func guarded(ctx context.Context, write func(context.Context) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = NewPanic(v)
+		}
+	}()
+	return write(ctx)
+}
+
+// writeNow writes the results of the last turn, beside which nothing is decided.
+func (r *run) writeNow(ctx context.Context) error {
+	write := r.unwritten
+	if write == nil {
+		return nil
+	}
+	r.unwritten = nil
+	return write(ctx)
 }
 
 // next makes the turn that follows: the model's next step, or the checks or a summary if they are due.

@@ -178,11 +178,11 @@ func (p *play) claim() *world {
 	p.epoch++
 	w := *p.w
 	w.sandbox = &fakeSandbox{epoch: p.epoch, mu: &sync.Mutex{}, sandboxState: p.w.sandbox.sandboxState}
-	w.journal = &fakeJournal{epoch: p.epoch, mu: w.sandbox.mu, store: p.w.journal.store}
+	w.journal = &fakeJournal{epoch: p.epoch, mu: w.sandbox.mu, store: p.w.journal.store, late: p.rng.IntN(2) == 0}
 	w.person = &fakePerson{}
 	p.approvals.tell(w.person)
 	w.loop = &Loop{
-		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model, Domains: p.domains,
+		Config: p.w.loop.Config, Model: patientModel{w.model, w.journal}, Tools: w.sandbox, Journal: w.journal, HintModel: w.model, Domains: p.domains,
 		Person:      w.person,
 		Policy:      &fakePolicy{journal: w.journal, fakePerson: w.person},
 		Credentials: &fakeStore{fault: noFault, saved: p.saved, ready: func() bool { return w.sandbox.ready }},

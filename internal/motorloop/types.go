@@ -22,6 +22,10 @@ type Journal interface {
 	// Settle records the results and the unknown executions that the turn has so far. Recorded entries do not change, and
 	// Settle adds those that t lacks to t. It fails with ErrStale like Append.
 	Settle(ctx context.Context, t *turn.Turn) error
+	// SettleLater is Settle, but for the write: it adds to t at once, and the returned function writes. Until that has returned, no other method
+	// of the journal may be called, nor a call be made. The write fails also if the journal got other entries meanwhile, which t lacks then. It returns nil,
+	// and does nothing, if the turn must be settled at once.
+	SettleLater(t *turn.Turn) (write func(context.Context) error)
 }
 
 // ErrStale reports that another loop carries this run on, so this one must stop without any further effect.

@@ -46,6 +46,17 @@ func (j slowJournal) Settle(ctx context.Context, t *turn.Turn) error {
 	return j.Journal.Settle(ctx, t)
 }
 
+func (j slowJournal) SettleLater(t *turn.Turn) func(context.Context) error {
+	write := j.Journal.SettleLater(t)
+	if write == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		pause(7 * time.Millisecond)
+		return write(ctx)
+	}
+}
+
 // observed notes what it is told.
 type observed struct{ overheads, calls []string }
 

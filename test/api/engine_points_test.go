@@ -105,8 +105,13 @@ func TestEngineKilledAtEveryPoint(t *testing.T) {
 				if point == attempt.BeforeIntent {
 					want++
 				}
-				if asked := r.model.asked.Load(); asked != want {
-					t.Errorf("the model was asked %d times, want %d", asked, want)
+				most := want
+				if point == attempt.AfterSettle && step == 2 {
+					// The results of all steps but the first are written while the model is asked for the next one.
+					most++
+				}
+				if asked := r.model.asked.Load(); asked < want || asked > most {
+					t.Errorf("the model was asked %d times, want %d to %d", asked, want, most)
 				}
 			})
 		}

@@ -75,6 +75,20 @@ func (f *faultyLoop) Settle(ctx context.Context, t *turn.Turn) error {
 	return f.at(ctx, AfterSettle)
 }
 
+// SettleLater is Settle, but for the write.
+func (f *faultyLoop) SettleLater(t *turn.Turn) func(context.Context) error {
+	write := f.journal.SettleLater(t)
+	if write == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if err := write(ctx); err != nil {
+			return err
+		}
+		return f.at(ctx, AfterSettle)
+	}
+}
+
 // Call runs a call of the last step.
 func (f *faultyLoop) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
 	looking, stop := context.WithCancel(ctx)

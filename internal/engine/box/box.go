@@ -188,6 +188,21 @@ func (j Journal) Settle(ctx context.Context, t *turn.Turn) error {
 	return j.Journal.Settle(ctx, t)
 }
 
+// SettleLater is Settle, but for the write.
+func (j Journal) SettleLater(t *turn.Turn) func(context.Context) error {
+	j.Box.mu.Lock()
+	defer j.Box.mu.Unlock()
+	write := j.Journal.SettleLater(t)
+	if write == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		j.Box.mu.Lock()
+		defer j.Box.mu.Unlock()
+		return write(ctx)
+	}
+}
+
 // found returns the result of a call that was made before with other arguments: the value of an exposed credential
 // has changed since.
 func (s *Box) found(ctx context.Context, id string) (toolapi.Result, error) {
