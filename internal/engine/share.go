@@ -11,9 +11,9 @@ import (
 )
 
 // A loop costs memory: its goroutine and its two connections, and the texts of its conversation. These are there as steps, as messages, as the request
-// that is sent, and as the journal's copies.
+// that is sent, and as the journal's copies. A run that waits for its model took 187 to 228 KiB of all managers together.
 const (
-	loopBytes  = 512 << 10
+	loopBytes  = 256 << 10
 	textCopies = 4
 )
 

@@ -26,10 +26,10 @@ func TestSlotsFollowMemoryAndProcessors(t *testing.T) {
 		loops      int
 		bytes      int64
 	}{
-		"as it is installed": {400 << 20, 2, 266, 400 << 20 / 3},
-		"more memory":        {2 << 30, 4, 1365, 2 << 30 / 3},
+		"as it is installed": {400 << 20, 2, 533, 400 << 20 / 3},
+		"more memory":        {2 << 30, 4, 2048, 2 << 30 / 3},
 		"one processor":      {8 << 30, 1, 512, 8 << 30 / 3},
-		"hardly any memory":  {1, 2, 8, 4 << 20},
+		"hardly any memory":  {1, 2, 8, 2 << 20},
 		"no bound":           {math.MaxInt64, 2, 1024, math.MaxInt64 / 3},
 	} {
 		if loops, bytes := SlotsFor(tt.memory, tt.processors); loops != tt.loops || bytes != tt.bytes {

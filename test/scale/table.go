@@ -26,7 +26,7 @@ func Cases() []Case {
 		Asks: 0.05, Answer: 2 * time.Hour, Fails: 0.05,
 	}
 	cluster := Cluster{
-		Slots: 2 * 266, Managers: 2, Succeeded: 24 * time.Hour, Failed: 7 * 24 * time.Hour, Archived: time.Hour, Compaction: 10 * time.Minute,
+		Slots: 2 * 533, Managers: 2, Succeeded: 24 * time.Hour, Failed: 7 * 24 * time.Hour, Archived: time.Hour, Compaction: 10 * time.Minute,
 	}
 	cases := []Case{{"100,000 runs, bucket", load, cluster}}
 	add := func(name string, change func(*Load, *Cluster)) {
@@ -39,7 +39,7 @@ func Cases() []Case {
 	add("64 slots", func(_ *Load, c *Cluster) { c.Slots = 64 })
 	add("steps of 30 s", func(l *Load, _ *Cluster) { l.Step = 30 * time.Second })
 	add("half of the runs ask", func(l *Load, _ *Cluster) { l.Asks = 0.5 })
-	add("5 managers", func(_ *Load, c *Cluster) { c.Managers, c.Slots = 5, 5*266 })
+	add("5 managers", func(_ *Load, c *Cluster) { c.Managers, c.Slots = 5, 5*533 })
 	return cases
 }
 
