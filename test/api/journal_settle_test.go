@@ -3,9 +3,14 @@
 package api_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
@@ -75,5 +80,54 @@ func TestSettlePhases(t *testing.T) {
 				t.Errorf("%s %s, want %s %s", got.Phase, got.OK, tt.phase, tt.ok)
 			}
 		})
+	}
+}
+
+// BenchmarkStepWrites measures the two writes of a step beside the creation of an object of 4 KiB, one after the other. The results of a step are written
+// beside the question to the model.
+func BenchmarkStepWrites(b *testing.B) {
+	for _, name := range []string{"ConfigMap", "append", "settle"} {
+		b.Run(name, func(b *testing.B) { benchStep(b, name) })
+	}
+}
+
+func benchStep(b *testing.B, name string) {
+	ctx := context.Background()
+	check := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	ns := namespace(fmt.Sprintf("b%d", namespaces.Add(1)))
+	check(admin.Create(ctx, ns))
+	// Each run has as many steps as one can have, and no more.
+	const steps = 50
+	var l *journal.Log
+	timed := func(is bool, do func() error) {
+		b.Helper()
+		if is {
+			b.StartTimer()
+			defer b.StopTimer()
+		}
+		check(do())
+	}
+	b.StopTimer()
+	for i := range b.N {
+		if i%steps == 0 {
+			run := newRun(ns.Name, func(run *v1alpha1.MotorRun) { run.Name = fmt.Sprintf("run-%d", i) })
+			check(admin.Create(ctx, run))
+			var err error
+			l, err = journal.Load(ctx, manager, manager, run, 1, claim1, time.Now)
+			check(err)
+		}
+		step := turnAt(int32(i%steps+1), strings.Repeat("word ", 400), `bash:{"command":"true"}`)
+		step.Closes = false
+		timed(name == "append", func() error { return l.Append(ctx, step) })
+		step.Results[0] = okResult(strings.Repeat("line\n", 400), 3)
+		timed(name == "settle", func() error { return l.Settle(ctx, step) })
+		o := &corev1.ConfigMap{Data: map[string]string{"text": strings.Repeat("x", 4<<10)}}
+		o.Namespace, o.Name = ns.Name, fmt.Sprintf("c%d", i)
+		timed(name == "ConfigMap", func() error { return admin.Create(ctx, o) })
 	}
 }
