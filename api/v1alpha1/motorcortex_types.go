@@ -44,6 +44,9 @@ type MotorCortexSpec struct {
 	// notifications says which people are told what waits for them in this namespace, and how runs end.
 	// +optional
 	Notifications *Notifications `json:"notifications,omitempty"`
+	// energy bounds how much the runs of this namespace do. Unset, there is no such bound.
+	// +optional
+	Energy *Energy `json:"energy,omitempty"`
 }
 
 // CortexApproval says who may decide for the runs of a namespace.
@@ -333,6 +336,9 @@ type MotorCortexStatus struct {
 	// storage is what the runs of the namespace keep in the cluster.
 	// +optional
 	Storage *StorageStatus `json:"storage,omitempty"`
+	// energy is how much the body has, and what drained it; unset while spec.energy is.
+	// +optional
+	Energy *EnergyStatus `json:"energy,omitempty"`
 	// conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -373,6 +379,7 @@ type StorageStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Energy",type=string,priority=1,JSONPath=`.status.energy.level`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == 'default'",message="a namespace has one MotorCortex, and its name is default"
 type MotorCortex struct {

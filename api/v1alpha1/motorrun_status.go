@@ -121,6 +121,9 @@ type MotorRunStatus struct {
 	// losses are the ends of workers that carried the run on and did not give it back; unset, there were none lately.
 	// +optional
 	Losses *LossStatus `json:"losses,omitempty"`
+	// energy is what the run drains from the energy of its namespace, unset where that is not configured.
+	// +optional
+	Energy *RunEnergy `json:"energy,omitempty"`
 	// archive says where the steps are that are not in the cluster any more.
 	// +optional
 	Archive *ArchiveStatus `json:"archive,omitempty"`
@@ -481,4 +484,7 @@ type RunStats struct {
 	// tokens of all model calls together.
 	// +optional
 	Tokens int64 `json:"tokens,omitempty"`
+	// energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
+	// +optional
+	EnergyCost EnergyAmount `json:"energyCost,omitempty"`
 }

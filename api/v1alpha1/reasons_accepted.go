@@ -177,6 +177,15 @@ const (
 	//
 	// Do: Add the host to domains and to the credential's hosts, and create the run again.
 	ReasonMCPServerNotAllowed = "MCPServerNotAllowed"
+
+	// ReasonNoEnergy is a reason of Accepted=False and Succeeded=False (BudgetExhausted).
+	//
+	// Meaning: The energy of the namespace (spec.energy of the MotorCortex) is too low for a run of this kind. The run waits for its
+	// turn with its time standing still, or has failed if whenTired is Reject. Nothing was drained.
+	//
+	// Do: Wait: the message says when it will be enough. `kubectl motor body` shows what drained it. To begin sooner, raise
+	// regenerationPerHour or lower what the kind of run needs; with Reject, create the run again then.
+	ReasonNoEnergy = "NoEnergy"
 )
 
 // Reasons of Accepted for spec.accept and for runs with skillRef.

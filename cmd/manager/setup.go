@@ -96,6 +96,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		},
 		Now: time.Now, Time: keeper, Observer: told.leader, Logger: log,
 	}
+	if reconciler.Energy, err = setupEnergy(mgr, clock, told.leader); err != nil {
+		return err
+	}
 	forbidden := forbiddenTargets(ctx, mgr.GetAPIReader(), o, log)
 	if reconciler.Pools, err = setupPools(mgr, clock, o, cert, reconciler, forbidden); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.
 		return fmt.Errorf("set up the controller of pools: %w", err)

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Leader counts what only the leader does: it ends runs, and gives them the sandboxes of pools. It is what the controllers tell.
+// Leader counts what only the leader does: it ends runs, gives them the sandboxes of pools, and drains energy for them. It is what the controllers tell.
 type Leader struct {
 	reasons *labels
 	pools   bounded[poolName]
@@ -19,6 +19,7 @@ type Leader struct {
 	durations *prometheus.HistogramVec
 	adoptions *prometheus.CounterVec
 	misses    *prometheus.CounterVec
+	energy    *prometheus.CounterVec
 }
 
 // NewLeader makes the metrics of the leader and registers them.
@@ -41,6 +42,10 @@ func NewLeader(to prometheus.Registerer, now func() time.Time) (*Leader, error) 
 			Name: prefix + "pool_misses_total",
 			Help: "Runs that got a new sandbox because no pool of their MotorCortex had one that fits, by the first of these pools.",
 		}, []string{"namespace", "pool"}),
+		energy: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "energy_drained_total",
+			Help: "Energy that runs drained, where a full body has 1, by the kind of run. What is given back is not taken off.",
+		}, []string{"kind"}),
 	}
 	l.pools.freed = func(p poolName) {
 		l.adoptions.DeleteLabelValues(p.namespace, p.name)
@@ -49,7 +54,7 @@ func NewLeader(to prometheus.Registerer, now func() time.Time) (*Leader, error) 
 	for _, reason := range alerted {
 		l.ended.WithLabelValues(l.reasons.of(reason))
 	}
-	return l, registerAll(to, l.ended, l.durations, l.adoptions, l.misses)
+	return l, registerAll(to, l.ended, l.durations, l.adoptions, l.misses, l.energy)
 }
 
 // alerted are reasons of which the first end is an alert. Their counters begin at 0: an increase from nothing is none to Prometheus.
@@ -71,6 +76,11 @@ func (l *Leader) RunEnded(reason string, succeeded bool, took time.Duration) {
 func (l *Leader) PoolAdopted(namespace, pool string) {
 	p := placeOf(&l.pools, namespace, pool)
 	l.adoptions.WithLabelValues(p.namespace, p.name).Inc()
+}
+
+// EnergyDrained counts energy that a run of a kind drained.
+func (l *Leader) EnergyDrained(kind string, amount float64) {
+	l.energy.WithLabelValues(kind).Add(amount)
 }
 
 // PoolMissed counts a run for which no pool had a sandbox. pool is the first one that it could have come from.

@@ -20,6 +20,8 @@ func TestEndsAndPoolsAreCounted(t *testing.T) {
 	l.PoolAdopted("ns", "big")
 	l.PoolAdopted("ns", "big")
 	l.PoolMissed("ns", "small")
+	l.EnergyDrained("Oneshot", 0.25)
+	l.EnergyDrained("Oneshot", 0.5)
 	has(t, to, `
 		motorcortex_runs_ended_total{reason="Completed"} 2
 		motorcortex_runs_ended_total{reason="InternalError"} 0
@@ -30,7 +32,8 @@ func TestEndsAndPoolsAreCounted(t *testing.T) {
 		motorcortex_runs_ended_total{reason="Timeout"} 1
 		motorcortex_pool_adoptions_total{namespace="ns",pool="big"} 2
 		motorcortex_pool_misses_total{namespace="ns",pool="small"} 1
-	`, "motorcortex_runs_ended_total", "motorcortex_pool_adoptions_total", "motorcortex_pool_misses_total")
+		motorcortex_energy_drained_total{kind="Oneshot"} 0.75
+	`, "motorcortex_energy_drained_total", "motorcortex_runs_ended_total", "motorcortex_pool_adoptions_total", "motorcortex_pool_misses_total")
 	if counts := countsOf(t, to, "motorcortex_run_duration_seconds"); counts["true"] != 2 || counts["false"] != 1 {
 		t.Errorf("the durations are %v", counts)
 	}

@@ -15,13 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/energy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // readTimeout bounds one read of the caches. They are in memory, and not there before they are filled.
 const readTimeout = 5 * time.Second
 
-// Objects shows the sandboxes, the pools, the skills, and the sinks and receivers that fail, of the cluster, of which there are few enough to be listed at each read.
+// Objects shows the sandboxes, the pools, the skills, the sinks and receivers that fail, and the energy of the cluster, of which there are few enough to be
+// listed at each read.
 type Objects struct {
 	cache client.Reader
 	now   func() time.Time
@@ -32,15 +34,18 @@ type Objects struct {
 	poolHas, poolReady, poolWants *prometheus.Desc
 	decisions, decisionAge        *prometheus.Desc
 	failing                       *prometheus.Desc
+	energy                        *prometheus.Desc
+	// bodies are the namespaces with energy.
+	bodies bounded[string]
 }
 
 // poolName is the name of a pool, or of all pools that have no place among the labels.
 type poolName struct{ namespace, name string }
 
-// RegisterObjects registers the metrics of sandboxes, pools, skills, sinks and receivers. cache must hold them: it is read whenever the metrics are.
+// RegisterObjects registers the metrics of sandboxes, pools, skills, sinks, receivers and energy. cache must hold them: it is read whenever the metrics are.
 func RegisterObjects(to prometheus.Registerer, cache client.Reader, now func() time.Time, log *slog.Logger) error {
 	return to.Register(&Objects{
-		cache: cache, now: now, log: log, pools: bounded[poolName]{most: maxPools, now: now},
+		cache: cache, now: now, log: log, pools: bounded[poolName]{most: maxPools, now: now}, bodies: bounded[string]{most: maxBodies, now: now},
 		sandboxes: gauge("sandboxes", "Sandboxes by state (starting, running, restarting, ended), and whether a run has them or a pool.", "state", "owner"),
 		poolHas:   gauge("pool_sandboxes", "Sandboxes that wait in a pool, ready or not.", "namespace", "pool"),
 		poolReady: gauge("pool_ready_sandboxes", "Sandboxes of a pool that a run can take now.", "namespace", "pool"),
@@ -49,12 +54,13 @@ func RegisterObjects(to prometheus.Registerer, cache client.Reader, now func() t
 			"Skills that no run can use before a person decides about them, by the reason of the condition Approved.", "reason"),
 		decisionAge: gauge("skill_decisions_oldest_age_seconds", "For how long the skill waits that waits longest for a person; 0 if none waits."),
 		failing:     gauge("signal_channels_failing", "Sinks of signals and receivers of notifications that do not take what they are sent.", "kind"),
+		energy:      gauge("energy_level", "Energy of a namespace from 0 to 1, where spec.energy is set; the lowest of those that share a label.", "namespace"),
 	})
 }
 
 // Describe sends the descriptions. Most of the gauges have no value where there is no object.
 func (o *Objects) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{o.sandboxes, o.poolHas, o.poolReady, o.poolWants, o.decisions, o.decisionAge, o.failing} {
+	for _, d := range []*prometheus.Desc{o.sandboxes, o.poolHas, o.poolReady, o.poolWants, o.decisions, o.decisionAge, o.failing, o.energy} {
 		to <- d
 	}
 }
@@ -65,6 +71,7 @@ func (o *Objects) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	for what, collect := range map[string]func(context.Context, chan<- prometheus.Metric) error{
 		"sandboxes": o.collectSandboxes, "pools": o.collectPools, "skills": o.collectSkills, "sinks and receivers": o.collectChannels,
+		"energy": o.collectEnergy,
 	} {
 		if err := collect(ctx, to); err != nil {
 			o.log.Warn("the metrics lack objects that cannot be listed", "what", what, "error", err)
@@ -182,5 +189,31 @@ func (o *Objects) collectChannels(ctx context.Context, to chan<- prometheus.Metr
 	}
 	send(to, o.failing, float64(sinks), "sink")
 	send(to, o.failing, float64(receivers), "receiver")
+	return nil
+}
+
+func (o *Objects) collectEnergy(ctx context.Context, to chan<- prometheus.Metric) error {
+	var cortexes v1alpha1.MotorCortexList
+	if err := o.cache.List(ctx, &cortexes, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	now, lowest := o.now(), map[string]float64{}
+	for i := range cortexes.Items {
+		c := &cortexes.Items[i]
+		if c.Spec.Energy == nil || c.Status.Energy == nil {
+			continue
+		}
+		namespace := clean(c.Namespace)
+		if !o.bodies.admits(namespace) {
+			namespace = other
+		}
+		level := energy.LevelAt(c.Status.Energy, now).Float()
+		if least, ok := lowest[namespace]; !ok || level < least {
+			lowest[namespace] = level
+		}
+	}
+	for namespace, level := range lowest {
+		send(to, o.energy, level, namespace)
+	}
 	return nil
 }

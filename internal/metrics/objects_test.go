@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -134,5 +135,42 @@ func TestAKindThatCannotBeListedIsLeftOut(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "what=skills") || !strings.Contains(log.String(), "the cache is not filled") {
 		t.Errorf("the log has %q", log.String())
+	}
+}
+
+// The level is that of the instant at which it is read. A body without energy has none.
+func TestTheEnergyOfEachBodyIsShown(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	must(t, v1alpha1.AddToScheme(scheme))
+	body := func(namespace string, level v1alpha1.EnergyLevel) client.Object {
+		c := aCortex(namespace, nil, nil)
+		c.Spec.Energy = &v1alpha1.Energy{}
+		c.Status.Energy = &v1alpha1.EnergyStatus{Level: level, RegenerationPerHour: "0.25", ObservedTime: metav1.NewMicroTime(noon.Add(-time.Hour))}
+		return c
+	}
+	unseen := aCortex("unseen", nil, nil)
+	unseen.Spec.Energy = &v1alpha1.Energy{}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(body("a", "0.25"), body("b", "1"), aCortex("off", nil, nil), unseen).Build()
+	to := prometheus.NewRegistry()
+	must(t, RegisterObjects(to, c, now, slog.New(slog.DiscardHandler)))
+	has(t, to, `
+		motorcortex_energy_level{namespace="a"} 0.5
+		motorcortex_energy_level{namespace="b"} 1
+	`, "motorcortex_energy_level")
+
+	for i := range 2 * maxBodies {
+		must(t, c.Create(t.Context(), body(fmt.Sprintf("ns-%03d", i), "0.5")))
+	}
+	to = prometheus.NewRegistry()
+	must(t, RegisterObjects(to, c, now, slog.New(slog.DiscardHandler)))
+	for range 2 {
+		families, err := to.Gather()
+		must(t, err)
+		for _, f := range families {
+			if n := len(f.GetMetric()); f.GetName() == "motorcortex_energy_level" && n != maxBodies+1 {
+				t.Errorf("%d bodies have a label of their own", n-1)
+			}
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 // neverFull are the fields of a status that Fit has no work with, and why.
 var neverFull = map[string]string{
 	"Archive":                "written when the run has ended: MaxStatusBytes leaves room for it",
+	"Energy":                 "a few bytes, as numbers have",
 	"Result.Packages":        "of a run of mode Install, which has nothing else",
 	"Result.Value":           "comes on top of MaxStatusBytes where the rest needs that: see TestFitOfOneshot and TestFitOfAValue",
 	"Result.NotCollected":    "stands in the place of what would be collected",

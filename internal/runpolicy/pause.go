@@ -39,9 +39,9 @@ func notBegun(run *v1alpha1.MotorRun) bool {
 	return queued(run) || notAccepted(run, v1alpha1.ReasonCopiedRun)
 }
 
-// queued reports whether the run waits for its turn, or for room: it keeps its turn meanwhile.
+// queued reports whether the run waits for its turn, for room, or for energy: it keeps its turn meanwhile.
 func queued(run *v1alpha1.MotorRun) bool {
-	return notAccepted(run, v1alpha1.ReasonQueued) || AwaitsStorage(run)
+	return notAccepted(run, v1alpha1.ReasonQueued) || notAccepted(run, v1alpha1.ReasonNoEnergy) || AwaitsStorage(run)
 }
 
 // AwaitsStorage reports whether the run waits until the runs of its namespace keep less in the cluster.

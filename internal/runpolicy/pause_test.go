@@ -41,6 +41,9 @@ func TestPaused(t *testing.T) {
 		"there is no room for it": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "StorageFull")}
 		}, true, true},
+		"there is too little energy for it": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "NoEnergy")}
+		}, true, true},
 		"a copy that waits for a person": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "CopiedRun")}
 		}, true, true},

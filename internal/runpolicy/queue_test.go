@@ -38,6 +38,7 @@ func condition(conditionType string, status metav1.ConditionStatus, reason strin
 var (
 	accepted = condition(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted)
 	inQueue  = condition(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonQueued)
+	tired    = condition(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonNoEnergy)
 	noRoom   = condition(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonStorageFull)
 	lacking  = condition(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonInputFileNotFound)
 	over     = condition(v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonCancelled)
@@ -84,9 +85,10 @@ func TestTakeTurn(t *testing.T) {
 		"rejection knows no turn": {
 			c: bound(1, v1alpha1.BusyReject), runs: list{queueRun("a", 0, inQueue), queueRun("b", 0)},
 		},
-		"an older one waits":          {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, inQueue)}, want: wait(false, "a")},
-		"an older one waits for room": {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, noRoom)}, want: wait(false, "a")},
-		"an older one of two places":  {c: bound(2, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, inQueue)}},
+		"an older one waits":            {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, inQueue)}, want: wait(false, "a")},
+		"an older one waits for energy": {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, tired)}, want: wait(false, "a")},
+		"an older one waits for room":   {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, noRoom)}, want: wait(false, "a")},
+		"an older one of two places":    {c: bound(2, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, inQueue)}},
 		"both places have a turn": {
 			c: bound(2, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, inQueue), queueRun("b", 0, inQueue)}, want: wait(false, "a", "b"),
 		},

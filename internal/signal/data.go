@@ -89,6 +89,8 @@ type Stats struct {
 	Errors     int32 `json:"errors"`
 	ToolCalls  int32 `json:"toolCalls"`
 	Tokens     int64 `json:"tokens"`
+	// EnergyCost is what the run drained from the energy of its namespace, left out where that is not configured.
+	EnergyCost json.Number `json:"energyCost,omitempty"`
 }
 
 // Failure says why a run failed.
@@ -130,7 +132,7 @@ func taskOf(r *v1alpha1.RunResult) *Task {
 	}
 	t := &Task{OK: r.OK, Summary: shown(r.Summary, maxSummary), Stats: Stats{
 		Iterations: r.Stats.Iterations, DurationMs: r.Stats.DurationMilliseconds, Errors: r.Stats.Errors,
-		ToolCalls: r.Stats.ToolCalls, Tokens: r.Stats.Tokens,
+		ToolCalls: r.Stats.ToolCalls, Tokens: r.Stats.Tokens, EnergyCost: json.Number(r.Stats.EnergyCost),
 	}}
 	t.Value = valueOf(r.Value)
 	if s := r.Skills; s != nil && len(s.Created)+len(s.Updated) > 0 {

@@ -41,11 +41,18 @@ func TestTheDataOfAnAsk(t *testing.T) {
 
 func TestTheDataOfAResult(t *testing.T) {
 	t.Parallel()
-	r := &v1alpha1.RunResult{OK: true, Summary: "Three words.", Value: `{"words": 3}`, Stats: v1alpha1.RunStats{Iterations: 2, Errors: 1, ToolCalls: 3, DurationMilliseconds: 4, Tokens: 5}}
-	want := &Task{OK: true, Summary: "Three words.", Value: json.RawMessage(`{"words":3}`), Stats: Stats{Iterations: 2, DurationMs: 4, Errors: 1, ToolCalls: 3, Tokens: 5}}
+	r := &v1alpha1.RunResult{OK: true, Summary: "Three words.", Value: `{"words": 3}`, Stats: v1alpha1.RunStats{Iterations: 2, Errors: 1, ToolCalls: 3, DurationMilliseconds: 4, Tokens: 5, EnergyCost: "0.17"}}
+	want := &Task{OK: true, Summary: "Three words.", Value: json.RawMessage(`{"words":3}`), Stats: Stats{Iterations: 2, DurationMs: 4, Errors: 1, ToolCalls: 3, Tokens: 5, EnergyCost: "0.17"}}
 	if diff := cmp.Diff(want, taskOf(r)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	for cost, says := range map[v1alpha1.EnergyAmount]string{"0.17": `"tokens":5,"energyCost":0.17}`, "": `"tokens":5}`} {
+		r.Stats.EnergyCost = cost
+		if data, err := json.Marshal(taskOf(r)); err != nil || !strings.Contains(string(data), says) {
+			t.Errorf("a cost of %q: %s, %v", cost, data, err)
+		}
+	}
+	r.Stats.EnergyCost = "0.17"
 	r.Skills = &v1alpha1.SkillsResult{Created: []v1alpha1.ProposedSkill{{Name: "agentmail"}}, Updated: []v1alpha1.ProposedSkill{{Name: "a"}, {Name: "b"}}}
 	want.Skills = &Skills{Created: []string{"agentmail"}, Updated: []string{"a", "b"}}
 	if diff := cmp.Diff(want, taskOf(r)); diff != "" {

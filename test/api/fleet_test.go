@@ -26,6 +26,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/budget"
+	"motorcortex.dev/motorcortex/internal/controller/energy"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/cortex"
@@ -70,6 +71,8 @@ type fleet struct {
 	archive bool
 	// more adds controllers to the manager.
 	more func(mgr ctrl.Manager, meter *storage.Meter, b *budget.Budget)
+	// energy drains the energy of the namespace. more sets it.
+	energy *energy.Reconciler
 	// recorder is who hears of Events, nobody if it is nil.
 	recorder events.EventRecorder
 }
@@ -128,10 +131,13 @@ func (f *fleet) start() {
 			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second, Archive: f.archive,
 		},
 	}
-	must(f.t, rec.SetupWithManager(mgr))
 	if f.more != nil {
 		f.more(mgr, meter, b)
 	}
+	if f.energy != nil {
+		rec.Energy = &f.energy.Ledger
+	}
+	must(f.t, rec.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

@@ -64,6 +64,41 @@ class MotorCortexSpecEgress(TypedDict):
     allowedDomains: NotRequired[list[str]]
 
 
+class EnergyDrain(TypedDict):
+    """
+    EnergyDrain is what runs of one kind drain. Fields that are unset are those of the preset.
+    """
+
+    # base is drained when a run is accepted.
+    base: NotRequired[str]
+    # freeIterations is how many answers of the model the base pays for.
+    freeIterations: NotRequired[int]
+    # kind of the runs.
+    kind: Literal["Oneshot", "OneshotNetwork", "Agentic", "AgenticBrowser"]
+    # minimumLevel is the level from which on such a run is accepted. It never begins with less than its base.
+    minimumLevel: NotRequired[str]
+    # perIteration is drained for each further answer, when the run has ended.
+    perIteration: NotRequired[str]
+
+
+class MotorCortexSpecEnergy(TypedDict):
+    """
+    energy bounds how much the runs of this namespace do. Unset, there is no such bound.
+    """
+
+    # drains replace values of the preset, for each kind of run that they name.
+    drains: NotRequired[list["EnergyDrain"]]
+    # initial is the level with which the body begins, when energy is switched on.
+    initial: NotRequired[str]
+    # preset is the table of what runs drain. Variable: Oneshot 0.05, with domains 0.15; Agentic 0.1, with a browser 0.2, and from the sixth
+    # answer of the model on 0.01 or 0.02 for each. Flat: Oneshot 0.05, with domains 0.15; Agentic 0.15, whatever it does.
+    preset: NotRequired[Literal["Flat", "Variable"]]
+    # regenerationPerHour is how much comes back in an hour, from 0 to below 1000. With 0 nothing comes back.
+    regenerationPerHour: NotRequired[str]
+    # whenTired is what becomes of a run for which the level is too low: it waits until there is enough (Queue), or ends at once (Reject).
+    whenTired: NotRequired[Literal["Queue", "Reject"]]
+
+
 class MotorCortexSpecModelsDefaultApiKeySecretRef(TypedDict):
     """
     apiKeySecretRef is the key of a Secret in this namespace that holds the API key. Unset means the manager's key if baseURL is unset too,
@@ -532,6 +567,8 @@ class MotorCortexSpec(TypedDict):
     concurrency: NotRequired["MotorCortexSpecConcurrency"]
     # egress bounds what the runs of this namespace may reach.
     egress: NotRequired["MotorCortexSpecEgress"]
+    # energy bounds how much the runs of this namespace do. Unset, there is no such bound.
+    energy: NotRequired["MotorCortexSpecEnergy"]
     # models are the chat models that runs of this namespace may use. A role without a model of its own falls back: motor to fast, fast to
     # default, default to the manager's.
     models: NotRequired["MotorCortexSpecModels"]
@@ -571,6 +608,79 @@ class MotorCortexStatusConditions(TypedDict):
     status: Literal["True", "False", "Unknown"]
     # type of condition in CamelCase or in foo.example.com/CamelCase.
     type: str
+
+
+class EnergyOpen(TypedDict):
+    """
+    EnergyOpen is a run that has drained its base and is not settled.
+    """
+
+    # base that was drained when the run was accepted.
+    base: str
+    # freeIterations is how many answers of the model the base pays for.
+    freeIterations: NotRequired[int]
+    # kind of the run.
+    kind: Literal["Oneshot", "OneshotNetwork", "Agentic", "AgenticBrowser"]
+    # perIteration is drained for each further answer, when the run has ended; unset means nothing.
+    perIteration: NotRequired[str]
+    # runName is the name of the run.
+    runName: str
+    # runUID is the UID of the run. It drains only once.
+    runUID: str
+    # time at which it was drained.
+    time: str
+
+
+class EnergyPossible(TypedDict):
+    """
+    EnergyPossible says from when on a kind of run is possible.
+    """
+
+    # kind of the runs.
+    kind: Literal["Oneshot", "OneshotNetwork", "Agentic", "AgenticBrowser"]
+    # minimumLevel is the level that they need.
+    minimumLevel: str
+    # time from which on the level is enough, unset if it never will be.
+    time: NotRequired[str]
+
+
+class EnergySettled(TypedDict):
+    """
+    EnergySettled is a run that was settled.
+    """
+
+    # base that was drained when it was accepted.
+    base: str
+    # consumed is what it cost altogether. It is 0 if the run ended before it was accepted: the base was given back.
+    consumed: str
+    # kind of the run.
+    kind: Literal["Oneshot", "OneshotNetwork", "Agentic", "AgenticBrowser"]
+    # runName is the name of the run.
+    runName: str
+    # runUID is the UID of the run.
+    runUID: str
+    # time at which it was settled.
+    time: str
+
+
+class MotorCortexStatusEnergy(TypedDict):
+    """
+    energy is how much the body has, and what drained it; unset while spec.energy is.
+    """
+
+    # level at observedTime.
+    level: str
+    # observedTime is up to when regeneration is in level. What came back since then is not. It never goes back, even if the clock does, but
+    # for one that is further ahead than the time of a whole regeneration.
+    observedTime: str
+    # open are the runs that have drained their base and are not settled: they have not ended, or have ended just now.
+    open: NotRequired[list["EnergyOpen"]]
+    # possible says from when on the level is enough for each kind of run, if nothing else drains it.
+    possible: NotRequired[list["EnergyPossible"]]
+    # recent are the runs that were settled last, the latest first.
+    recent: NotRequired[list["EnergySettled"]]
+    # regenerationPerHour is how much comes back in an hour from observedTime on.
+    regenerationPerHour: str
 
 
 class SinkStatusConditions(TypedDict):
@@ -638,6 +748,8 @@ class MotorCortexStatus(TypedDict):
 
     # conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
     conditions: NotRequired[list["MotorCortexStatusConditions"]]
+    # energy is how much the body has, and what drained it; unset while spec.energy is.
+    energy: NotRequired["MotorCortexStatusEnergy"]
     # model is the name of the model that drives the runs of the namespace which name none themselves, unset if there is none.
     model: NotRequired[str]
     # observedGeneration is the generation of the spec that this status speaks of.
@@ -1331,6 +1443,23 @@ class MotorRunStatusEnding(TypedDict):
     reason: str
 
 
+class MotorRunStatusEnergy(TypedDict):
+    """
+    energy is what the run drains from the energy of its namespace, unset where that is not configured.
+    """
+
+    # base that was drained when the run was accepted.
+    base: str
+    # consumed is what the run cost altogether, unset until it has ended.
+    consumed: NotRequired[str]
+    # freeIterations is how many answers of the model the base pays for.
+    freeIterations: NotRequired[int]
+    # kind of the run.
+    kind: Literal["Oneshot", "OneshotNetwork", "Agentic", "AgenticBrowser"]
+    # perIteration is drained for each further answer, when the run has ended; unset means nothing.
+    perIteration: NotRequired[str]
+
+
 class MotorRunStatusExecution(TypedDict):
     """
     execution says which replica of the manager carries the run on.
@@ -1493,6 +1622,8 @@ class MotorRunStatusResultStats(TypedDict):
 
     # durationMilliseconds from the creation of the run to its end.
     durationMilliseconds: NotRequired[int]
+    # energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
+    energyCost: NotRequired[str]
     # errors is how many of them failed.
     errors: NotRequired[int]
     # iterations is how many answers the model gave.
@@ -1795,6 +1926,8 @@ class MotorRunStatus(TypedDict):
     egress: NotRequired["MotorRunStatusEgress"]
     # ending is set from the moment in which the end of the run was decided until what it leaves behind was collected.
     ending: NotRequired["MotorRunStatusEnding"]
+    # energy is what the run drains from the energy of its namespace, unset where that is not configured.
+    energy: NotRequired["MotorRunStatusEnergy"]
     # execution says which replica of the manager carries the run on.
     execution: NotRequired["MotorRunStatusExecution"]
     # losses are the ends of workers that carried the run on and did not give it back; unset, there were none lately.

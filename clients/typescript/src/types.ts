@@ -64,6 +64,59 @@ export interface MotorCortexSpecEgress {
 }
 
 /**
+ * EnergyDrain is what runs of one kind drain. Fields that are unset are those of the preset.
+ */
+export interface EnergyDrain {
+  /**
+   * base is drained when a run is accepted.
+   */
+  base?: string;
+  /**
+   * freeIterations is how many answers of the model the base pays for.
+   */
+  freeIterations?: number;
+  /**
+   * kind of the runs.
+   */
+  kind: "Oneshot" | "OneshotNetwork" | "Agentic" | "AgenticBrowser";
+  /**
+   * minimumLevel is the level from which on such a run is accepted. It never begins with less than its base.
+   */
+  minimumLevel?: string;
+  /**
+   * perIteration is drained for each further answer, when the run has ended.
+   */
+  perIteration?: string;
+}
+
+/**
+ * energy bounds how much the runs of this namespace do. Unset, there is no such bound.
+ */
+export interface MotorCortexSpecEnergy {
+  /**
+   * drains replace values of the preset, for each kind of run that they name.
+   */
+  drains?: EnergyDrain[];
+  /**
+   * initial is the level with which the body begins, when energy is switched on.
+   */
+  initial?: string;
+  /**
+   * preset is the table of what runs drain. Variable: Oneshot 0.05, with domains 0.15; Agentic 0.1, with a browser 0.2, and from the sixth
+   * answer of the model on 0.01 or 0.02 for each. Flat: Oneshot 0.05, with domains 0.15; Agentic 0.15, whatever it does.
+   */
+  preset?: "Flat" | "Variable";
+  /**
+   * regenerationPerHour is how much comes back in an hour, from 0 to below 1000. With 0 nothing comes back.
+   */
+  regenerationPerHour?: string;
+  /**
+   * whenTired is what becomes of a run for which the level is too low: it waits until there is enough (Queue), or ends at once (Reject).
+   */
+  whenTired?: "Queue" | "Reject";
+}
+
+/**
  * apiKeySecretRef is the key of a Secret in this namespace that holds the API key. Unset means the manager's key if baseURL is unset too,
  * and none otherwise: the manager's key is never sent to another endpoint.
  */
@@ -713,6 +766,10 @@ export interface MotorCortexSpec {
    */
   egress?: MotorCortexSpecEgress;
   /**
+   * energy bounds how much the runs of this namespace do. Unset, there is no such bound.
+   */
+  energy?: MotorCortexSpecEnergy;
+  /**
    * models are the chat models that runs of this namespace may use. A role without a model of its own falls back: motor to fast, fast to
    * default, default to the manager's.
    */
@@ -776,6 +833,119 @@ export interface MotorCortexStatusConditions {
    * type of condition in CamelCase or in foo.example.com/CamelCase.
    */
   type: string;
+}
+
+/**
+ * EnergyOpen is a run that has drained its base and is not settled.
+ */
+export interface EnergyOpen {
+  /**
+   * base that was drained when the run was accepted.
+   */
+  base: string;
+  /**
+   * freeIterations is how many answers of the model the base pays for.
+   */
+  freeIterations?: number;
+  /**
+   * kind of the run.
+   */
+  kind: "Oneshot" | "OneshotNetwork" | "Agentic" | "AgenticBrowser";
+  /**
+   * perIteration is drained for each further answer, when the run has ended; unset means nothing.
+   */
+  perIteration?: string;
+  /**
+   * runName is the name of the run.
+   */
+  runName: string;
+  /**
+   * runUID is the UID of the run. It drains only once.
+   */
+  runUID: string;
+  /**
+   * time at which it was drained.
+   */
+  time: string;
+}
+
+/**
+ * EnergyPossible says from when on a kind of run is possible.
+ */
+export interface EnergyPossible {
+  /**
+   * kind of the runs.
+   */
+  kind: "Oneshot" | "OneshotNetwork" | "Agentic" | "AgenticBrowser";
+  /**
+   * minimumLevel is the level that they need.
+   */
+  minimumLevel: string;
+  /**
+   * time from which on the level is enough, unset if it never will be.
+   */
+  time?: string;
+}
+
+/**
+ * EnergySettled is a run that was settled.
+ */
+export interface EnergySettled {
+  /**
+   * base that was drained when it was accepted.
+   */
+  base: string;
+  /**
+   * consumed is what it cost altogether. It is 0 if the run ended before it was accepted: the base was given back.
+   */
+  consumed: string;
+  /**
+   * kind of the run.
+   */
+  kind: "Oneshot" | "OneshotNetwork" | "Agentic" | "AgenticBrowser";
+  /**
+   * runName is the name of the run.
+   */
+  runName: string;
+  /**
+   * runUID is the UID of the run.
+   */
+  runUID: string;
+  /**
+   * time at which it was settled.
+   */
+  time: string;
+}
+
+/**
+ * energy is how much the body has, and what drained it; unset while spec.energy is.
+ */
+export interface MotorCortexStatusEnergy {
+  /**
+   * level at observedTime.
+   */
+  level: string;
+  /**
+   * observedTime is up to when regeneration is in level. What came back since then is not. It never goes back, even if the clock does, but
+   * for one that is further ahead than the time of a whole regeneration.
+   */
+  observedTime: string;
+  /**
+   * open are the runs that have drained their base and are not settled: they have not ended, or have ended just now.
+   */
+  open?: EnergyOpen[];
+  /**
+   * possible says from when on the level is enough for each kind of run, if nothing else drains it.
+   */
+  possible?: EnergyPossible[];
+  /**
+   * recent are the runs that were settled last, the latest first.
+   */
+  recent?: EnergySettled[];
+  /**
+   * regenerationPerHour is how much comes back in an hour from observedTime on.
+   */
+  regenerationPerHour: string;
 }
 
 /**
@@ -871,6 +1041,10 @@ export interface MotorCortexStatus {
    * conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
    */
   conditions?: MotorCortexStatusConditions[];
+  /**
+   * energy is how much the body has, and what drained it; unset while spec.energy is.
+   */
+  energy?: MotorCortexStatusEnergy;
   /**
    * model is the name of the model that drives the runs of the namespace which name none themselves, unset if there is none.
    */
@@ -1891,6 +2065,32 @@ export interface MotorRunStatusEnding {
 }
 
 /**
+ * energy is what the run drains from the energy of its namespace, unset where that is not configured.
+ */
+export interface MotorRunStatusEnergy {
+  /**
+   * base that was drained when the run was accepted.
+   */
+  base: string;
+  /**
+   * consumed is what the run cost altogether, unset until it has ended.
+   */
+  consumed?: string;
+  /**
+   * freeIterations is how many answers of the model the base pays for.
+   */
+  freeIterations?: number;
+  /**
+   * kind of the run.
+   */
+  kind: "Oneshot" | "OneshotNetwork" | "Agentic" | "AgenticBrowser";
+  /**
+   * perIteration is drained for each further answer, when the run has ended; unset means nothing.
+   */
+  perIteration?: string;
+}
+
+/**
  * execution says which replica of the manager carries the run on.
  */
 export interface MotorRunStatusExecution {
@@ -2132,6 +2332,10 @@ export interface MotorRunStatusResultStats {
    * durationMilliseconds from the creation of the run to its end.
    */
   durationMilliseconds?: number;
+  /**
+   * energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
+   */
+  energyCost?: string;
   /**
    * errors is how many of them failed.
    */
@@ -2583,6 +2787,10 @@ export interface MotorRunStatus {
    * ending is set from the moment in which the end of the run was decided until what it leaves behind was collected.
    */
   ending?: MotorRunStatusEnding;
+  /**
+   * energy is what the run drains from the energy of its namespace, unset where that is not configured.
+   */
+  energy?: MotorRunStatusEnergy;
   /**
    * execution says which replica of the manager carries the run on.
    */

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/cli/archive"
 	"motorcortex.dev/motorcortex/internal/cli/ask"
+	"motorcortex.dev/motorcortex/internal/cli/body"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/credential"
 	"motorcortex.dev/motorcortex/internal/cli/doctor"
@@ -42,6 +43,7 @@ func New(s verb.Streams) *cobra.Command {
 		start.New(s, at.Connect),
 		exec.New(s, at.Connect),
 		inbox.New(s, at.Connect),
+		body.New(s, at.Connect, time.Now),
 		trace.New(s, at.Connect),
 		watch.New(watch.Command{Streams: s, Connect: at.Connect, Now: time.Now}),
 		ui.New(ui.Command{Streams: s, Connect: at.Connect}),

@@ -179,6 +179,19 @@ func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time)
 	return turn, nil
 }
 
+// Release gives back the slot of a run that was admitted in this pass and is not accepted after all.
+func (q *Queue) Release(run *v1alpha1.MotorRun) {
+	q.State.mu.Lock()
+	l := q.State.byNamespace[run.Namespace]
+	q.State.mu.Unlock()
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.admitted, run.UID)
+}
+
 // Settle notes that the pass of a run is over, whether or not it was admitted: if its status could not be written, the slot is free again after a while.
 func (q *Queue) Settle(run *v1alpha1.MotorRun) {
 	q.State.mu.Lock()

@@ -34,7 +34,7 @@ func (r *Reconciler) queue(ctx context.Context, s *pass.Run) (bool, error) {
 	return false, nil
 }
 
-// admit assigns one of the namespace's slots to the run, and so accepts it. The run holds its slot until it ends.
+// admit assigns one of the namespace's slots to the run, drains the energy of the namespace, and so accepts the run. It holds its slot until it ends.
 func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil
@@ -53,6 +53,19 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 		end(s, e)
 		return false, nil
 	case runpolicy.Admit:
+	}
+	// It comes last: a run that is refused, or finds every place taken, drains nothing.
+	goOn, tired, err := r.Energy.Drain(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if !goOn {
+		r.turns().Release(s.Run)
+		if tired != nil {
+			s.Set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, tired.Reason, tired.Message)
+			end(s, tired)
+		}
+		return false, nil
 	}
 	s.Set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "The run can be carried out.")
 	return true, nil

@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/energy"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 )
@@ -90,6 +91,9 @@ func end(s *pass.Run, e *runpolicy.End) {
 	st.CompletionTime = new(metav1.NewTime(s.Now))
 	st.PendingInputs, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.Now)
+	if st.Energy != nil {
+		st.Energy.Consumed = v1alpha1.EnergyAmount(energy.Cost(&st.Energy.EnergyRates, st.Steps).String())
+	}
 	st.Result = result(s, e)
 	st.Ending = nil
 	endAttempt(st, e)
@@ -135,6 +139,9 @@ func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 	}
 	r.Artifacts, r.ArtifactsOmitted = fit.ShowArtifacts(p.Artifacts)
 	r.Skills, r.NotCollected = fit.ShowSkills(p.Skills), notCollected(s)
+	if drained := s.Run.Status.Energy; drained != nil {
+		r.Stats.EnergyCost = drained.Consumed
+	}
 	if !r.OK {
 		r.Partial = fit.CutEncoded(p.Partial, maxPartial)
 	}

@@ -142,7 +142,7 @@ func eventType(conditionType string, c *metav1.Condition, run *v1alpha1.MotorRun
 	good := c.Status == metav1.ConditionTrue
 	switch {
 	case conditionType == v1alpha1.ConditionAwaitingInput, conditionType == v1alpha1.ConditionSuspended, c.Reason == v1alpha1.ReasonCancelled,
-		c.Reason == v1alpha1.ReasonQueued, c.Reason == v1alpha1.ReasonSlotsTaken, c.Reason == v1alpha1.ReasonCopiedRun, c.Reason == v1alpha1.ReasonNoDomains:
+		c.Reason == v1alpha1.ReasonQueued, c.Reason == v1alpha1.ReasonNoEnergy, c.Reason == v1alpha1.ReasonSlotsTaken, c.Reason == v1alpha1.ReasonCopiedRun, c.Reason == v1alpha1.ReasonNoDomains:
 		good = true
 	case conditionType == v1alpha1.ConditionCredentialsExposed, c.Reason == v1alpha1.ReasonCredentialUnavailable:
 		// They are True, and a person should know.

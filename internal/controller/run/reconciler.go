@@ -26,6 +26,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/budget"
+	"motorcortex.dev/motorcortex/internal/controller/energy"
 	"motorcortex.dev/motorcortex/internal/controller/grant"
 	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/network"
@@ -114,6 +115,8 @@ type Reconciler struct {
 	Logger *slog.Logger
 	// Budget bounds what runs keep in the cluster. Nil: there is no bound.
 	Budget *budget.Budget
+	// Energy is drained by each run that is accepted. Nil: no run drains any.
+	Energy *energy.Ledger
 	// Room requests passes when there is room again, or when archived runs have to make some. It belongs to Budget, and is nil without it.
 	Room source.Source
 	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.

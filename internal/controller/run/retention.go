@@ -45,6 +45,10 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		s.Wake(s.Now.Add(pass.MaxPause))
 		return nil
 	}
+	// The entry of a run that is gone would be settled without what its status says.
+	if err := r.Energy.Settle(ctx, s.Run); err != nil {
+		return err
+	}
 	// The precondition on the version protects a run whose retention a client has just extended.
 	uid, version := s.Run.UID, s.Run.ResourceVersion
 	err = r.Delete(ctx, s.Run, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
