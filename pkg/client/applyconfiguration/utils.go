@@ -60,6 +60,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.EgressStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EmailReceiver"):
 		return &apiv1alpha1.EmailReceiverApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Energy"):
+		return &apiv1alpha1.EnergyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnergyDrain"):
+		return &apiv1alpha1.EnergyDrainApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnergyOpen"):
+		return &apiv1alpha1.EnergyOpenApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnergyPossible"):
+		return &apiv1alpha1.EnergyPossibleApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnergyRates"):
+		return &apiv1alpha1.EnergyRatesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnergySettled"):
+		return &apiv1alpha1.EnergySettledApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnergyStatus"):
+		return &apiv1alpha1.EnergyStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExecutionStatus"):
 		return &apiv1alpha1.ExecutionStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ExtractedFrom"):
@@ -146,6 +160,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RunApprovalApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RunEnding"):
 		return &apiv1alpha1.RunEndingApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RunEnergy"):
+		return &apiv1alpha1.RunEnergyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RunInput"):
 		return &apiv1alpha1.RunInputApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RunLimits"):

@@ -31,6 +31,8 @@ type MotorCortexSpecApplyConfiguration struct {
 	Signals *SignalsApplyConfiguration `json:"signals,omitempty"`
 	// notifications says which people are told what waits for them in this namespace, and how runs end.
 	Notifications *NotificationsApplyConfiguration `json:"notifications,omitempty"`
+	// energy bounds how much the runs of this namespace do. Unset, there is no such bound.
+	Energy *EnergyApplyConfiguration `json:"energy,omitempty"`
 }
 
 // MotorCortexSpecApplyConfiguration constructs a declarative configuration of the MotorCortexSpec type for use with
@@ -116,5 +118,13 @@ func (b *MotorCortexSpecApplyConfiguration) WithSignals(value *SignalsApplyConfi
 // If called multiple times, the Notifications field is set to the value of the last call.
 func (b *MotorCortexSpecApplyConfiguration) WithNotifications(value *NotificationsApplyConfiguration) *MotorCortexSpecApplyConfiguration {
 	b.Notifications = value
+	return b
+}
+
+// WithEnergy sets the Energy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Energy field is set to the value of the last call.
+func (b *MotorCortexSpecApplyConfiguration) WithEnergy(value *EnergyApplyConfiguration) *MotorCortexSpecApplyConfiguration {
+	b.Energy = value
 	return b
 }

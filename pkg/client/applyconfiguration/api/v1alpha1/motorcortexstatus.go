@@ -20,6 +20,8 @@ type MotorCortexStatusApplyConfiguration struct {
 	Model *string `json:"model,omitempty"`
 	// storage is what the runs of the namespace keep in the cluster.
 	Storage *StorageStatusApplyConfiguration `json:"storage,omitempty"`
+	// energy is how much the body has, and what drained it; unset while spec.energy is.
+	Energy *EnergyStatusApplyConfiguration `json:"energy,omitempty"`
 	// conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// sinks say how each of spec.signals.sinks takes its signals. It is written when a sink begins to fail or to take signals again, and else
@@ -56,6 +58,14 @@ func (b *MotorCortexStatusApplyConfiguration) WithModel(value string) *MotorCort
 // If called multiple times, the Storage field is set to the value of the last call.
 func (b *MotorCortexStatusApplyConfiguration) WithStorage(value *StorageStatusApplyConfiguration) *MotorCortexStatusApplyConfiguration {
 	b.Storage = value
+	return b
+}
+
+// WithEnergy sets the Energy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Energy field is set to the value of the last call.
+func (b *MotorCortexStatusApplyConfiguration) WithEnergy(value *EnergyStatusApplyConfiguration) *MotorCortexStatusApplyConfiguration {
+	b.Energy = value
 	return b
 }
 

@@ -57,6 +57,8 @@ type MotorRunStatusApplyConfiguration struct {
 	Paused *PauseStatusApplyConfiguration `json:"paused,omitempty"`
 	// losses are the ends of workers that carried the run on and did not give it back; unset, there were none lately.
 	Losses *LossStatusApplyConfiguration `json:"losses,omitempty"`
+	// energy is what the run drains from the energy of its namespace, unset where that is not configured.
+	Energy *RunEnergyApplyConfiguration `json:"energy,omitempty"`
 	// archive says where the steps are that are not in the cluster any more.
 	Archive *ArchiveStatusApplyConfiguration `json:"archive,omitempty"`
 	// startTime is when the operator first saw the run.
@@ -248,6 +250,14 @@ func (b *MotorRunStatusApplyConfiguration) WithPaused(value *PauseStatusApplyCon
 // If called multiple times, the Losses field is set to the value of the last call.
 func (b *MotorRunStatusApplyConfiguration) WithLosses(value *LossStatusApplyConfiguration) *MotorRunStatusApplyConfiguration {
 	b.Losses = value
+	return b
+}
+
+// WithEnergy sets the Energy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Energy field is set to the value of the last call.
+func (b *MotorRunStatusApplyConfiguration) WithEnergy(value *RunEnergyApplyConfiguration) *MotorRunStatusApplyConfiguration {
+	b.Energy = value
 	return b
 }
 

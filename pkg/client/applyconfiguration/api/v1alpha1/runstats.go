@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
 // RunStatsApplyConfiguration represents a declarative configuration of the RunStats type for use
 // with apply.
 //
@@ -27,6 +31,8 @@ type RunStatsApplyConfiguration struct {
 	OverheadMilliseconds *int64 `json:"overheadMilliseconds,omitempty"`
 	// tokens of all model calls together.
 	Tokens *int64 `json:"tokens,omitempty"`
+	// energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
+	EnergyCost *apiv1alpha1.EnergyAmount `json:"energyCost,omitempty"`
 }
 
 // RunStatsApplyConfiguration constructs a declarative configuration of the RunStats type for use with
@@ -104,5 +110,13 @@ func (b *RunStatsApplyConfiguration) WithOverheadMilliseconds(value int64) *RunS
 // If called multiple times, the Tokens field is set to the value of the last call.
 func (b *RunStatsApplyConfiguration) WithTokens(value int64) *RunStatsApplyConfiguration {
 	b.Tokens = &value
+	return b
+}
+
+// WithEnergyCost sets the EnergyCost field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EnergyCost field is set to the value of the last call.
+func (b *RunStatsApplyConfiguration) WithEnergyCost(value apiv1alpha1.EnergyAmount) *RunStatsApplyConfiguration {
+	b.EnergyCost = &value
 	return b
 }
