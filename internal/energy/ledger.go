@@ -26,6 +26,16 @@ type Shortage struct {
 	EnoughAt time.Time
 	// Crowded is true if there is enough, and too many runs are not settled.
 	Crowded bool
+	// Behind is the name of a run that comes first, "" if none does. There is enough then.
+	Behind string
+}
+
+// Never reports whether there is too little, and nothing comes back.
+func (s *Shortage) Never() bool { return s.EnoughAt.IsZero() && !s.Crowded && s.Behind == "" }
+
+// Wait returns the shortage of a run for which there is enough, while another one comes first.
+func Wait(e *v1alpha1.Energy, has v1alpha1.EnergyLevel, kind v1alpha1.EnergyKind, behind string) *Shortage {
+	return &Shortage{Level: of(has), Need: RowOf(e, kind).Need(), Behind: behind}
 }
 
 // Find returns the entry of a run that has drained its base and is not settled, nil if there is none. The pointer is into the status.

@@ -103,6 +103,16 @@ func WaitsForPlace(run *v1alpha1.MotorRun) bool {
 // WaitsInQueue reports whether the run has found everything that it needs and waits for a slot.
 func WaitsInQueue(run *v1alpha1.MotorRun) bool { return WaitsForPlace(run) && queued(run) }
 
+// TiredBefore returns the runs that wait for energy and whose turn is before that of run.
+func TiredBefore(run *v1alpha1.MotorRun, runs []v1alpha1.MotorRun) (before []*v1alpha1.MotorRun) {
+	for i := range runs {
+		if other := &runs[i]; other.Name != run.Name && WaitsForPlace(other) && notAccepted(other, v1alpha1.ReasonNoEnergy) && byTurn(other, run) < 0 {
+			before = append(before, other)
+		}
+	}
+	return before
+}
+
 // IsCopy reports whether the run was created as a copy of another one, and no person has released it.
 func IsCopy(run *v1alpha1.MotorRun) bool { return run.Spec.Origin == v1alpha1.OriginCopied }
 

@@ -225,3 +225,21 @@ func TestEverybodyHasATurn(t *testing.T) {
 		}
 	}
 }
+
+func TestTiredBefore(t *testing.T) {
+	t.Parallel()
+	runs := []v1alpha1.MotorRun{
+		queueRun("older", 0, tired), queueRun("oldest", -5, tired), queueRun("younger", 9, tired), queueRun("queued", 0, inQueue), queueRun("roomless", 0, noRoom),
+		queueRun("suspended", 0, tired, func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }),
+		queueRun("urgent", 9, tired, func(r *v1alpha1.MotorRun) { r.Spec.Priority = 1 }),
+		queueRun("run", 1, tired), queueRun("code", 0, tired, func(r *v1alpha1.MotorRun) { r.Spec.Mode = v1alpha1.ModeOneshot }),
+	}
+	run := queueRun("run", 1)
+	var got []string
+	for _, r := range TiredBefore(&run, runs) {
+		got = append(got, r.Name)
+	}
+	if want := []string{"older", "oldest", "urgent"}; !slices.Equal(got, want) {
+		t.Errorf("before it are %v, want %v", got, want)
+	}
+}

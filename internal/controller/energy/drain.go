@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/energy"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/runpolicy/reach"
 )
 
 // Drain drains the base of a run that has passed every other check and has a slot. If there is too little energy, nothing is drained: the run waits, or ends
@@ -30,6 +31,10 @@ func (l *Ledger) Drain(ctx context.Context, s *pass.Run) (goOn bool, end *runpol
 	if err != nil || c.Spec.Energy == nil {
 		return err == nil, nil, err
 	}
+	behind, err := l.behind(ctx, c.Spec.Energy, s.Run, kind)
+	if err != nil {
+		return false, nil, err
+	}
 	var (
 		cost     *v1alpha1.RunEnergy
 		shortage *energy.Shortage
@@ -42,7 +47,11 @@ func (l *Ledger) Drain(ctx context.Context, s *pass.Run) (goOn bool, end *runpol
 				return false, err
 			}
 		}
+		has := b.status.Level
 		rates, short := energy.Drain(b.spec, b.status, s.Run, b.now)
+		if short == nil && !known && behind != "" {
+			short = energy.Wait(b.spec, has, kind, behind)
+		}
 		if spec, shortage = b.spec, short; short != nil {
 			return false, nil
 		}
@@ -58,6 +67,25 @@ func (l *Ledger) Drain(ctx context.Context, s *pass.Run) (goOn bool, end *runpol
 	}
 	s.Run.Status.Energy = cost
 	return true, nil, nil
+}
+
+// behind returns the name of a run that waits for energy, comes before this one, and needs no more: "" if there is none. All runs that wait are woken at the
+// same time, and the first one that is looked at would take what is there.
+func (l *Ledger) behind(ctx context.Context, spec *v1alpha1.Energy, run *v1alpha1.MotorRun, kind v1alpha1.EnergyKind) (string, error) {
+	if spec.WhenTired == v1alpha1.TiredReject || !runpolicy.HasModel(run) {
+		return "", nil
+	}
+	runs, err := pass.RunsOf(ctx, l.Client, run.Namespace)
+	if err != nil {
+		return "", err
+	}
+	need := energy.RowOf(spec, kind).Need()
+	for _, other := range runpolicy.TiredBefore(run, runs) {
+		if energy.RowOf(spec, energy.KindOf(reach.Effective(other))).Need() <= need {
+			return other.Name, nil
+		}
+	}
+	return "", nil
 }
 
 // confirm fails with a conflict unless the run still waits to be accepted, by the API server itself. The ledger forgets the runs that were settled long ago.
@@ -84,13 +112,16 @@ func tire(s *pass.Run, spec *v1alpha1.Energy, kind v1alpha1.EnergyKind, short *e
 			Category: v1alpha1.CategoryBudgetExhausted, Reason: v1alpha1.ReasonNoEnergy, Message: message, Retryable: true,
 		}}
 	}
-	never := short.EnoughAt.IsZero() && !short.Crowded
-	s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonNoEnergy, message, never)
-	if never || short.Crowded {
+	s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonNoEnergy, message, short.Never())
+	switch {
+	case short.Behind != "":
+		// That one has been woken too.
+		s.Wake(s.Now.Add(pass.MinPause))
+	case short.Crowded, short.Never():
 		s.Wake(s.Now.Add(s.Pause()))
-		return nil
+	default:
+		s.Wake(short.EnoughAt)
 	}
-	s.Wake(short.EnoughAt)
 	return nil
 }
 
@@ -100,7 +131,7 @@ func tiredMessage(run *v1alpha1.MotorRun, spec *v1alpha1.Energy, kind v1alpha1.E
 	first := fmt.Sprintf("The energy of the namespace is %s of 1. ", short.Level)
 	rest := fmt.Sprintf("A run of the kind %s needs %s (spec.energy of the MotorCortex). %s %s", kind, short.Need, when(short), whatNext(spec))
 	if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted); c != nil && c.Reason == v1alpha1.ReasonNoEnergy &&
-		strings.HasSuffix(c.Message, rest) {
+		(short.Behind != "" || strings.HasSuffix(c.Message, rest)) {
 		return c.Message
 	}
 	return first + rest
@@ -110,7 +141,9 @@ func when(short *energy.Shortage) string {
 	switch {
 	case short.Crowded:
 		return fmt.Sprintf("That is there, but %d runs have drained their base and not ended.", energy.MaxOpen)
-	case short.EnoughAt.IsZero():
+	case short.Behind != "":
+		return fmt.Sprintf("That is there, and the run %s, which waits for it too, comes first.", short.Behind)
+	case short.Never():
 		return "It does not come back by itself, because regenerationPerHour is 0."
 	}
 	// The computed instant can differ by microseconds from pass to pass.

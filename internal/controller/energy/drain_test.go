@@ -143,6 +143,56 @@ func TestARunForWhichThereIsNeverEnoughSaysWhatToChange(t *testing.T) {
 	}
 }
 
+// Runs that wait are all woken at the same instant. The one that is looked at first is not the one whose turn it is, and its message stays as it was.
+func TestRunsThatWaitForEnergyKeepTheirTurn(t *testing.T) {
+	t.Parallel()
+	e := tenth()
+	e.Initial = "0.1"
+	r := newRig(t, e, interceptor.Funcs{})
+	_, err := r.Reconcile(t.Context(), request())
+	r.must(err)
+	older, younger := r.run("older"), r.run("younger", func(run *v1alpha1.MotorRun) { run.CreationTimestamp.Time = noon.Add(time.Second) })
+	for _, run := range []*v1alpha1.MotorRun{younger, older} {
+		s, _ := r.drain(run)
+		r.becomes(run, func(run *v1alpha1.MotorRun) { run.Status = s.Run.Status })
+	}
+	r.now = noon.Add(2 * time.Hour)
+	s, goOn := r.drain(younger)
+	if goOn || s.Changed() || s.Result().RequeueAfter > 6*time.Second {
+		t.Errorf("the younger one: %v, %+v, again after %s", goOn, s.Run.Status.Conditions, s.Result().RequeueAfter)
+	}
+	// One that comes now says which one it waits for. Code without a model is in no queue.
+	s, goOn = r.drain(r.run("new", func(run *v1alpha1.MotorRun) { run.CreationTimestamp.Time = noon.Add(time.Minute) }))
+	c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionAccepted)
+	if goOn || s.Stalled || !strings.HasPrefix(c.Message, "The energy of the namespace is 0.3 of 1. ") || !strings.Contains(c.Message, "the run older, which waits for it too, comes first") {
+		t.Errorf("a new one: %v, %+v", goOn, c)
+	}
+	if _, goOn := r.drain(older); !goOn {
+		t.Error("the older one waits")
+	}
+	if _, goOn := r.drain(r.run("code", oneshot)); !goOn {
+		t.Error("code without a model waits for a run with one")
+	}
+	r.wantLevel("0.15", 2, 0)
+}
+
+// A run that needs more keeps none waiting that needs less.
+func TestARunThatNeedsMoreHoldsUpNone(t *testing.T) {
+	t.Parallel()
+	e := tenth()
+	e.Initial = "0.4"
+	r := newRig(t, e, interceptor.Funcs{})
+	browses := r.run("browses", func(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"browser"} })
+	s, goOn := r.drain(browses)
+	if goOn {
+		t.Fatal("0.4 is enough for a browser")
+	}
+	r.becomes(browses, func(run *v1alpha1.MotorRun) { run.Status = s.Run.Status })
+	if _, goOn := r.drain(r.run("later", func(run *v1alpha1.MotorRun) { run.CreationTimestamp.Time = noon.Add(time.Second) })); !goOn {
+		t.Error("a run without a browser waits for one that has one")
+	}
+}
+
 // A leader that was held up has the run as it was before another one accepted it, ended it and settled it, so long ago that the ledger has forgotten it.
 func TestALeaderOfThePastDrainsNothing(t *testing.T) {
 	t.Parallel()
