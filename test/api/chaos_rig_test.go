@@ -29,6 +29,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/chaos"
+	"motorcortex.dev/motorcortex/internal/controller/energy"
 	"motorcortex.dev/motorcortex/internal/controller/pool"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/cortex"
@@ -160,6 +161,9 @@ func (r *chaosRig) startManager(ns string) {
 	if r.pools != nil {
 		r.setupPools(mgr, rec, recorder)
 	}
+	settler := &energy.Reconciler{Ledger: energy.Ledger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: keeper.Now}}
+	must(r.t, settler.SetupWithManager(mgr))
+	rec.Energy = &settler.Ledger
 	must(r.t, rec.SetupWithManager(mgr))
 	e := &engine.Engine{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Models: models, Now: time.Now, Time: keeper, Logger: log,

@@ -14,16 +14,13 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller/budget"
 	"motorcortex.dev/motorcortex/internal/controller/energy"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
-	"motorcortex.dev/motorcortex/internal/storage"
 )
 
 // living is a MotorCortex with energy, by default full, with a tenth an hour.
@@ -346,51 +343,6 @@ func TestAClockThatGoesBackGivesNothingTwice(t *testing.T) {
 func (r *energyRig) patchCortex(patch string) {
 	r.t.Helper()
 	must(r.t, mergePatch(r.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, v1alpha1.CortexName)}, patch))
-}
-
-// With a manager's cache and watches: the end of runs settles them, across a change of the leader, and those that wait go on.
-func TestEnergyAcrossAChangeOfTheLeader(t *testing.T) {
-	f := newFleet(t, workers{"replica-1"}, func(f *fleet) {
-		f.more = func(mgr ctrl.Manager, _ *storage.Meter, _ *budget.Budget) {
-			f.energy = &energy.Reconciler{Ledger: energy.Ledger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: time.Now}}
-			must(f.t, f.energy.SetupWithManager(mgr))
-		}
-	})
-	f.cortex(living(initially("0.45"), func(e *v1alpha1.Energy) { e.RegenerationPerHour = "0" }))
-	f.create("first")
-	f.awaitReason(v1alpha1.ReasonAccepted, "first")
-	f.create("second")
-	f.awaitReason(v1alpha1.ReasonAccepted, "second")
-	f.create("tired")
-	f.awaitReason(v1alpha1.ReasonNoEnergy, "tired")
-	f.stop()
-	f.cancel("first")
-	f.delete("second")
-	f.start()
-	ledger := func(what string, until func(*v1alpha1.EnergyStatus) bool) {
-		t.Helper()
-		c := &v1alpha1.MotorCortex{}
-		if err := wait.PollUntilContextCancel(f.ctx, 30*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			err := admin.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: v1alpha1.CortexName}, c)
-			return c.Status.Energy != nil && until(c.Status.Energy), err
-		}); err != nil {
-			t.Fatalf("%s: %v, %+v", what, err, c.Status.Energy)
-		}
-	}
-	ledger("both are settled", func(st *v1alpha1.EnergyStatus) bool {
-		return len(st.Open) == 0 && len(st.Recent) == 2 && st.Level == "0.25"
-	})
-	// Who waits is woken by what a person changes.
-	must(t, mergePatch(f.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(f.ns, v1alpha1.CortexName)},
-		`{"spec":{"energy":{"drains":[{"kind":"Agentic","minimumLevel":"0.2"}]}}}`))
-	f.awaitReason(v1alpha1.ReasonAccepted, "tired")
-	ledger("the one that waited is drained", func(st *v1alpha1.EnergyStatus) bool { return st.Level == "0.15" && len(st.Open) == 1 })
-	must(t, mergePatch(f.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(f.ns, v1alpha1.CortexName)}, `{"spec":{"energy":null}}`))
-	f.await("the ledger is gone", func(map[string]*v1alpha1.MotorRun) bool {
-		c := &v1alpha1.MotorCortex{}
-		must(t, admin.Get(f.ctx, client.ObjectKey{Namespace: f.ns, Name: v1alpha1.CortexName}, c))
-		return c.Status.Energy == nil
-	})
 }
 
 func TestEnergyIsValidated(t *testing.T) {

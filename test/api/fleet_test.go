@@ -5,6 +5,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -73,6 +74,8 @@ type fleet struct {
 	more func(mgr ctrl.Manager, meter *storage.Meter, b *budget.Budget)
 	// energy drains the energy of the namespace. more sets it.
 	energy *energy.Reconciler
+	// wrap stands between the manager and the API server, if it is set.
+	wrap func(http.RoundTripper) http.RoundTripper
 	// recorder is who hears of Events, nobody if it is nil.
 	recorder events.EventRecorder
 }
@@ -113,6 +116,9 @@ func (f *fleet) start() {
 	cfg := rest.CopyConfig(adminConfig)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: []string{"system:authenticated"}}
 	cfg.QPS, cfg.Burst = -1, -1
+	if f.wrap != nil {
+		cfg.Wrap(f.wrap)
+	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{f.ns: {}}},
