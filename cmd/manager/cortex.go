@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	cortexcontroller "motorcortex.dev/motorcortex/internal/controller/cortex"
-	energycontroller "motorcortex.dev/motorcortex/internal/controller/energy"
+	"motorcortex.dev/motorcortex/internal/controller/energy"
 	signalcontroller "motorcortex.dev/motorcortex/internal/controller/signal"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
@@ -46,15 +46,13 @@ func setupCortex(mgr ctrl.Manager, models cortex.Resolver, model newModel, out o
 	return nil
 }
 
-// setupEnergy builds the controller that settles the energy of namespaces, and returns the ledger that runs drain.
-func setupEnergy(mgr ctrl.Manager, clock *timekeeper.Clock, observer energycontroller.Observer) (*energycontroller.Ledger, error) {
-	r := &energycontroller.Reconciler{Ledger: energycontroller.Ledger{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Observer: observer, Now: clock.Now,
-	}}
+// setupEnergy builds the controller that settles the ledger of energy which runs drain.
+func setupEnergy(mgr ctrl.Manager, ledger *energy.Ledger) error {
+	r := &energy.Reconciler{Ledger: *ledger}
 	if err := r.SetupWithManager(mgr); err != nil {
-		return nil, fmt.Errorf("set up the controller of energy: %w", err)
+		return fmt.Errorf("set up the controller of energy: %w", err)
 	}
-	return &r.Ledger, nil
+	return nil
 }
 
 // setupSignals builds the controller that tells the sinks of each MotorCortex what becomes of its runs and skills.

@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/audit/ocsf"
 	"motorcortex.dev/motorcortex/internal/audit/watch"
+	"motorcortex.dev/motorcortex/internal/controller/energy"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/cortex"
@@ -79,6 +80,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Recorder: mgr.GetEventRecorder("motorcortex"),
 		Models:   models,
 		Budget:   stored.budget,
+		Energy:   &energy.Ledger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Observer: told.leader, Now: clock.Now},
 		Room:     stored.runs(),
 		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: o.sandboxImage, ManagerKey: toolclient.PublicKeyPin(key), Namespace: o.namespace},
@@ -95,9 +97,6 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			Unarchived: unarchived(), ShowReplicas: showReplicas(pod, log),
 		},
 		Now: time.Now, Time: keeper, Observer: told.leader, Logger: log,
-	}
-	if reconciler.Energy, err = setupEnergy(mgr, clock, told.leader); err != nil {
-		return err
 	}
 	forbidden := forbiddenTargets(ctx, mgr.GetAPIReader(), o, log)
 	if reconciler.Pools, err = setupPools(mgr, clock, o, cert, reconciler, forbidden); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives.
@@ -125,7 +124,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	if err := errors.Join(
-		setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, keeper, o.auditFormat, log),
+		setupEnergy(mgr, reconciler.Energy), setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, keeper, o.auditFormat, log),
 		setupTraces(mgr, clock, leases.Leases(o.namespace), o, told.traces, log),
 	); err != nil {
 		return err

@@ -4,6 +4,7 @@ package energy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -101,7 +102,7 @@ func (l *Ledger) confirm(ctx context.Context, run *v1alpha1.MotorRun) error {
 		return nil
 	}
 	return apierrors.NewConflict(v1alpha1.SchemeGroupVersion.WithResource("motorruns").GroupResource(), run.Name,
-		fmt.Errorf("the run does not wait to be accepted any more"))
+		errors.New("the run does not wait to be accepted any more"))
 }
 
 // tire has the run wait until there is enough energy, or returns its end.

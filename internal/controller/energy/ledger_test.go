@@ -49,8 +49,8 @@ func TestALeaderThatLosesTheRaceDecidesAnew(t *testing.T) {
 				if races > 0 {
 					races--
 					// The version must change even if the level does not.
-					r.writes("0")
-					r.writes(tt.other)
+					r.writes("0")      //nolint:contextcheck // The rig has that of the test.
+					r.writes(tt.other) //nolint:contextcheck // The rig has that of the test.
 				}
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			}})

@@ -179,7 +179,7 @@ func (q *Queue) Take(ctx context.Context, run *v1alpha1.MotorRun, now time.Time)
 	return turn, nil
 }
 
-// Release gives back the slot of a run that was admitted in this pass and is not accepted after all.
+// Release frees the slot of a run that was admitted in this pass and is not accepted after all.
 func (q *Queue) Release(run *v1alpha1.MotorRun) {
 	q.State.mu.Lock()
 	l := q.State.byNamespace[run.Namespace]
