@@ -44,13 +44,17 @@ func newStage(t *testing.T) *stage {
 	return st
 }
 
-// Append and Settle make it a journal that forgets nothing and never refuses.
+// Append, Settle and SettleLater make it a journal that forgets nothing and never refuses.
 func (s *stage) Append(_ context.Context, t *turn.Turn) error {
 	s.turns = append(s.turns, t)
 	return nil
 }
 
 func (s *stage) Settle(context.Context, *turn.Turn) error { return nil }
+
+func (s *stage) SettleLater(*turn.Turn) func(context.Context) error {
+	return func(context.Context) error { return nil }
+}
 
 // Call runs a bash call as a sandbox does, as far as the scripts can tell.
 func (s *stage) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
