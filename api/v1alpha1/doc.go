@@ -38,6 +38,8 @@ func addKnownTypes(s *runtime.Scheme) error {
 		&Skill{}, &SkillList{},
 		&SkillRevision{}, &SkillRevisionList{},
 		&SandboxPool{}, &SandboxPoolList{},
+		&MotorSchedule{}, &MotorScheduleList{},
+		&MotorRunTemplate{}, &MotorRunTemplateList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -47,6 +47,14 @@ const (
 	ComponentPackages = "packages"
 	// LabelSkill is the name of the Skill that an object belongs to, as SkillLabel gives it.
 	LabelSkill = "motorcortex.dev/skill"
+	// LabelSchedule on a MotorRun is the name of the MotorSchedule that the manager made it for. Only the manager writes it.
+	LabelSchedule = "motorcortex.dev/schedule"
+	// AnnotationScheduledAt on such a MotorRun is the time of the schedule that it began for, after RFC 3339.
+	AnnotationScheduledAt = "motorcortex.dev/scheduled-at"
+	// AnnotationTemplate on a MotorRun is the name of the MotorRunTemplate that it was made of.
+	AnnotationTemplate = "motorcortex.dev/template"
+	// AnnotationTriggeredFrom on a MotorRun is the name of the MotorSchedule whose run a person made by hand.
+	AnnotationTriggeredFrom = "motorcortex.dev/triggered-from"
 	// AnnotationLeaving on a SkillRevision, with any value, says that it is going to be deleted: no run begins to use it.
 	AnnotationLeaving = "motorcortex.dev/leaving"
 	// AnnotationPath on such a ConfigMap is where the file was in the workspace.

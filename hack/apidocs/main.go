@@ -42,6 +42,7 @@ func write(dir, api string) error {
 // kinds are those of the API in the order in which types are looked for: a type that several have is shown on the page of the first.
 var kinds = []struct{ name, page string }{
 	{"MotorRun", "motorrun.md"}, {"MotorCortex", "motorcortex.md"}, {"SandboxPool", "sandboxpool.md"}, {"Skill", "skill.md"}, {"SkillRevision", "skillrevision.md"}, {"MotorStep", "motorstep.md"},
+	{"MotorSchedule", "motorschedule.md"}, {"MotorRunTemplate", "motorruntemplate.md"},
 }
 
 // byOperator reports whether only the operator writes objects of a kind.

@@ -20,14 +20,16 @@ import (
 // ErrOldSchema means that the API server would drop fields that this version writes.
 var ErrOldSchema = errors.New("the CustomResourceDefinitions in the cluster are older than this version")
 
-// kinds are the types that the manager writes, by their names in the API server's schema.
+// kinds are the types that the manager writes, and templates of runs, by their names in the API server's schema.
 var kinds = map[string]reflect.Type{
-	"MotorRun":      reflect.TypeFor[v1alpha1.MotorRun](),
-	"MotorStep":     reflect.TypeFor[v1alpha1.MotorStep](),
-	"MotorCortex":   reflect.TypeFor[v1alpha1.MotorCortex](),
-	"Skill":         reflect.TypeFor[v1alpha1.Skill](),
-	"SkillRevision": reflect.TypeFor[v1alpha1.SkillRevision](),
-	"SandboxPool":   reflect.TypeFor[v1alpha1.SandboxPool](),
+	"MotorRun":         reflect.TypeFor[v1alpha1.MotorRun](),
+	"MotorStep":        reflect.TypeFor[v1alpha1.MotorStep](),
+	"MotorCortex":      reflect.TypeFor[v1alpha1.MotorCortex](),
+	"Skill":            reflect.TypeFor[v1alpha1.Skill](),
+	"SkillRevision":    reflect.TypeFor[v1alpha1.SkillRevision](),
+	"SandboxPool":      reflect.TypeFor[v1alpha1.SandboxPool](),
+	"MotorRunTemplate": reflect.TypeFor[v1alpha1.MotorRunTemplate](),
+	"MotorSchedule":    reflect.TypeFor[v1alpha1.MotorSchedule](),
 }
 
 // Schema returns ErrOldSchema if the API server does not know a field of this version's kinds. The API server drops such a field from what is

@@ -1979,6 +1979,687 @@ class MotorRun(TypedDict):
     status: NotRequired["MotorRunStatus"]
 
 
+class TemplateParameter(TypedDict):
+    """
+    TemplateParameter is a value that differs from run to run.
+    """
+
+    # default is the value if none is given. A parameter without one that is not required is the empty text then.
+    default: NotRequired[str]
+    # description says to people what the value is for.
+    description: NotRequired[str]
+    # enum are the only values that may be given.
+    enum: NotRequired[list[str]]
+    # name of the parameter, as in $(params.NAME).
+    name: str
+    # pattern is a regular expression (RE2) for the whole of a value that is given.
+    pattern: NotRequired[str]
+    # required refuses a run for which no value is given.
+    required: NotRequired[bool]
+
+
+class MotorRunTemplateSpecRequester(TypedDict):
+    """
+    requester is who wrote parameters and runTemplate last. Admission fills it in, where the cluster can, and refuses any other.
+    """
+
+    # groups of the user.
+    groups: NotRequired[list[str]]
+    # username of the user.
+    username: str
+
+
+class MotorRunTemplateSpecRunTemplateMetadata(TypedDict):
+    """
+    metadata of each run.
+    """
+
+    # annotations of each run. Those of motorcortex.dev/ are the operator's.
+    annotations: NotRequired[dict[str, str]]
+    # labels of each run. Those of motorcortex.dev/ are the operator's.
+    labels: NotRequired[dict[str, str]]
+
+
+class MotorRunTemplateSpecRunTemplateSpecAccept(TypedDict):
+    """
+    accept is spec.accept of the run.
+    """
+
+    # commands that must end with status 0. They run in the sandbox one after the other, each in a new shell in the workspace, whether or
+    # not the model has the tool bash. What needs a person's approval by spec.approval needs it here too. A command may run several times.
+    commands: NotRequired[list["AcceptCommand"]]
+    # files that must be in the workspace: paths relative to it, or patterns as the tool glob takes them, artifacts/*.csv for example.
+    files: NotRequired[list[str]]
+    # valueSchema is a JSON schema, as text. The model gives its result as JSON that fits it, and result.value has that. References lead to
+    # $defs of the schema itself.
+    valueSchema: NotRequired[str]
+
+
+class MotorRunTemplateSpecRunTemplateSpecApprovalBash(TypedDict):
+    """
+    bash says which commands need approval.
+    """
+
+    # commands, such as "git push *" or "rm -rf *". A command needs approval if it has the words of one of them in their order, whatever
+    # else it has; so does one that cannot be told before it runs.
+    commands: list[str]
+
+
+class MotorRunTemplateSpecRunTemplateSpecApprovalFetch(TypedDict):
+    """
+    fetch says which requests need approval.
+    """
+
+    # methods of the requests.
+    methods: list[Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]]
+
+
+class MotorRunTemplateSpecRunTemplateSpecApproval(TypedDict):
+    """
+    approval is spec.approval of the run.
+    """
+
+    # bash says which commands need approval.
+    bash: NotRequired["MotorRunTemplateSpecRunTemplateSpecApprovalBash"]
+    # fetch says which requests need approval.
+    fetch: NotRequired["MotorRunTemplateSpecRunTemplateSpecApprovalFetch"]
+    # mcpTools whose calls all need approval, SERVER/TOOL, or SERVER/* for all of a server.
+    mcpTools: NotRequired[list[str]]
+    # onUnknown decides who deals with a tool call that was started and whose end was not seen: a person is asked (Person), or the model is
+    # told (Model). Calls that only read are made again without asking anybody.
+    onUnknown: NotRequired[Literal["Person", "Model"]]
+    # required says which tool calls a person must approve before they are made. The rules below add to it.
+    required: NotRequired[Literal["Never", "Irreversible", "Always"]]
+    # tools whose calls all need approval.
+    tools: NotRequired[list[Literal["bash", "code", "read", "write", "edit", "patch", "list", "glob", "grep", "fetch", "search_web", "save_artifact", "ask_user", "request_approval", "request_domain", "save_credential"]]]
+
+
+class MotorRunTemplateSpecRunTemplateSpecBash(TypedDict):
+    """
+    bash is spec.bash of the run.
+    """
+
+    # allowedCommands are the only commands that may be run, "git *" or "ls": every command of every pipeline, and of what a shell is told
+    # to evaluate, must match one of these. What cannot be told before it runs, such as a command whose name comes out of a variable, is
+    # refused. An empty list allows none; unset, any program of the image may be run.
+    allowedCommands: NotRequired[list[str]]
+
+
+class MotorRunTemplateSpecRunTemplateSpecCode(TypedDict):
+    """
+    code is spec.code of the run. Parameters do not change it: give them to the run in files.
+    """
+
+    # expectedOutput describes what the value should look like, for the reader who judges it. Nothing compares the two:
+    # status.result.summary repeats the description.
+    expectedOutput: NotRequired[str]
+    # language of the source.
+    language: Literal["javascript", "python"]
+    # purpose says for people why the code is run. kubectl get -o wide shows it.
+    purpose: NotRequired[str]
+    # source is the program.
+    source: str
+    # timeoutMilliseconds is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
+    timeoutMilliseconds: NotRequired[int]
+
+
+class MotorRunTemplateSpecRunTemplateSpecLimits(TypedDict):
+    """
+    limits is spec.limits of the run.
+    """
+
+    # activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits for people,
+    # for its turn, for room for its sandbox, for a model that cannot be had, or is suspended does not count.
+    activeDeadlineSeconds: NotRequired[int]
+    # approvalDeadlineSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run
+    # goes on.
+    approvalDeadlineSeconds: NotRequired[int]
+    # inputDeadlineSeconds is how long the run waits for an answer to each question, 30 days at most.
+    inputDeadlineSeconds: NotRequired[int]
+    # maxIterations is the most answers that the model may give in the first attempt; further attempts have three quarters of that. When the
+    # conversation fills 60 % of the model's window, its largest older results are shortened, and where that is not enough its older part is
+    # replaced by a summary.
+    maxIterations: NotRequired[int]
+    # maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there is
+    # no such limit. It is looked at before each call, with what the request has at least; the answer to the last one may go beyond it.
+    maxTokens: NotRequired[int]
+    # retryDeadlineSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
+    retryDeadlineSeconds: NotRequired[int]
+
+
+class MotorRunTemplateSpecRunTemplateSpecModel(TypedDict):
+    """
+    model is spec.model of the run.
+    """
+
+    # name is asked of the same endpoint instead of the configured model.
+    name: str
+
+
+class MotorRunTemplateSpecRunTemplateSpecQuestions(TypedDict):
+    """
+    questions is spec.questions of the run.
+    """
+
+    # onTimeout is what becomes of a question without an answer within spec.limits.inputDeadlineSeconds: the run fails (Fail), or the
+    # default that the model gave with it counts as the answer (UseDefault). A question without a default fails the run.
+    onTimeout: NotRequired[Literal["Fail", "Deny", "UseDefault"]]
+
+
+class MotorRunTemplateSpecRunTemplateSpecSandboxResources(TypedDict):
+    """
+    resources is spec.sandbox.resources of the run.
+    """
+
+    # cpu is the most processor time: default 1.
+    cpu: NotRequired[int | str]
+    # memory is the most memory: default 1Gi.
+    memory: NotRequired[int | str]
+    # workspace is the most that the files in the workspace may have: default 1Gi.
+    workspace: NotRequired[int | str]
+
+
+class MotorRunTemplateSpecRunTemplateSpecSandbox(TypedDict):
+    """
+    sandbox is spec.sandbox of the run.
+    """
+
+    # resources is spec.sandbox.resources of the run.
+    resources: NotRequired["MotorRunTemplateSpecRunTemplateSpecSandboxResources"]
+    # runtimeClassName is spec.sandbox.runtimeClassName of the run.
+    runtimeClassName: NotRequired[str]
+    # workspaceStorageClassName is spec.sandbox.workspaceStorageClassName of the run.
+    workspaceStorageClassName: NotRequired[str]
+
+
+class MotorRunTemplateSpecRunTemplateSpecSkillRef(TypedDict):
+    """
+    skillRef is spec.skillRef of the run.
+    """
+
+    # name of the Skill in this namespace.
+    name: str
+    # revisionName to use. Unset, it is the approved one; if the skill is not approved, the newest one.
+    revisionName: NotRequired[str]
+
+
+class MotorRunTemplateSpecRunTemplateSpec(TypedDict):
+    """
+    spec of each run.
+    """
+
+    # accept is spec.accept of the run.
+    accept: NotRequired["MotorRunTemplateSpecRunTemplateSpecAccept"]
+    # approval is spec.approval of the run.
+    approval: NotRequired["MotorRunTemplateSpecRunTemplateSpecApproval"]
+    # bash is spec.bash of the run.
+    bash: NotRequired["MotorRunTemplateSpecRunTemplateSpecBash"]
+    # code is spec.code of the run. Parameters do not change it: give them to the run in files.
+    code: NotRequired["MotorRunTemplateSpecRunTemplateSpecCode"]
+    # credentials is spec.credentials of the run. Who writes it needs the verb use on each Secret.
+    credentials: NotRequired[list["Credential"]]
+    # domains is spec.domains of the run.
+    domains: NotRequired[list[str]]
+    # extractSkills is spec.extractSkills of the run.
+    extractSkills: NotRequired[Literal["OnSuccess", "Always", "Never"]]
+    # files is spec.files of the run.
+    files: NotRequired[list["InputFile"]]
+    # inputs is spec.inputs of the run.
+    inputs: NotRequired[list["RunInput"]]
+    # keep is spec.keep of the run.
+    keep: NotRequired[Literal["Changes", "Artifacts", "Nothing"]]
+    # limits is spec.limits of the run.
+    limits: NotRequired["MotorRunTemplateSpecRunTemplateSpecLimits"]
+    # maxAttempts is spec.maxAttempts of the run.
+    maxAttempts: NotRequired[int]
+    # mcpServers is spec.mcpServers of the run.
+    mcpServers: NotRequired[list["MCPServer"]]
+    # mode of the run: Agentic or Oneshot.
+    mode: NotRequired[Literal["Agentic", "Oneshot", "Install"]]
+    # model is spec.model of the run.
+    model: NotRequired["MotorRunTemplateSpecRunTemplateSpecModel"]
+    # priority is spec.priority of the run.
+    priority: NotRequired[int]
+    # questions is spec.questions of the run.
+    questions: NotRequired["MotorRunTemplateSpecRunTemplateSpecQuestions"]
+    # sandbox is spec.sandbox of the run.
+    sandbox: NotRequired["MotorRunTemplateSpecRunTemplateSpecSandbox"]
+    # skillRef is spec.skillRef of the run.
+    skillRef: NotRequired["MotorRunTemplateSpecRunTemplateSpecSkillRef"]
+    # task is spec.task of the run.
+    task: NotRequired[str]
+    # tools is spec.tools of the run.
+    tools: NotRequired[list[Literal["bash", "code", "read", "write", "edit", "patch", "list", "glob", "grep", "fetch", "search_web", "save_artifact", "ask_user", "request_approval", "request_domain", "save_credential"]]]
+    # ttlSecondsAfterFinished is spec.ttlSecondsAfterFinished of the run.
+    ttlSecondsAfterFinished: NotRequired[int]
+
+
+class MotorRunTemplateSpecRunTemplate(TypedDict):
+    """
+    runTemplate is the run.
+    """
+
+    # metadata of each run.
+    metadata: NotRequired["MotorRunTemplateSpecRunTemplateMetadata"]
+    # spec of each run.
+    spec: "MotorRunTemplateSpecRunTemplateSpec"
+
+
+class MotorRunTemplateSpec(TypedDict):
+    """
+    MotorRunTemplateSpec is a run to be made again and again, and the parameters that differ each time.
+    """
+
+    # parameters are what differs from run to run. $(params.NAME) stands for the value of one in runTemplate.spec.task, the values of
+    # runTemplate.spec.inputs and the contents of runTemplate.spec.files. No other field is changed. $$(params.NAME) is that text itself.
+    parameters: NotRequired[list["TemplateParameter"]]
+    # requester is who wrote parameters and runTemplate last. Admission fills it in, where the cluster can, and refuses any other.
+    requester: NotRequired["MotorRunTemplateSpecRequester"]
+    # runTemplate is the run.
+    runTemplate: "MotorRunTemplateSpecRunTemplate"
+
+
+class MotorRunTemplate(TypedDict):
+    """
+    MotorRunTemplate is a run that people, schedules and skills make again and again, with parameters. It has no status: the operator reads
+    it when a run is made of it.
+    """
+
+    apiVersion: str
+    kind: str
+    metadata: "ObjectMeta"
+    # MotorRunTemplateSpec is a run to be made again and again, and the parameters that differ each time.
+    spec: "MotorRunTemplateSpec"
+
+
+class MotorScheduleSpecRequester(TypedDict):
+    """
+    requester is who wrote the schedule last, suspend and the limits of its history aside. Its runs have the rights of that user. Admission
+    fills it in, where the cluster can, and refuses any other.
+    """
+
+    # groups of the user.
+    groups: NotRequired[list[str]]
+    # username of the user.
+    username: str
+
+
+class MotorScheduleSpecRunTemplateMetadata(TypedDict):
+    """
+    metadata of each run.
+    """
+
+    # annotations of each run. Those of motorcortex.dev/ are the operator's.
+    annotations: NotRequired[dict[str, str]]
+    # labels of each run. Those of motorcortex.dev/ are the operator's.
+    labels: NotRequired[dict[str, str]]
+
+
+class MotorScheduleSpecRunTemplateSpecAccept(TypedDict):
+    """
+    accept is spec.accept of the run.
+    """
+
+    # commands that must end with status 0. They run in the sandbox one after the other, each in a new shell in the workspace, whether or
+    # not the model has the tool bash. What needs a person's approval by spec.approval needs it here too. A command may run several times.
+    commands: NotRequired[list["AcceptCommand"]]
+    # files that must be in the workspace: paths relative to it, or patterns as the tool glob takes them, artifacts/*.csv for example.
+    files: NotRequired[list[str]]
+    # valueSchema is a JSON schema, as text. The model gives its result as JSON that fits it, and result.value has that. References lead to
+    # $defs of the schema itself.
+    valueSchema: NotRequired[str]
+
+
+class MotorScheduleSpecRunTemplateSpecApprovalBash(TypedDict):
+    """
+    bash says which commands need approval.
+    """
+
+    # commands, such as "git push *" or "rm -rf *". A command needs approval if it has the words of one of them in their order, whatever
+    # else it has; so does one that cannot be told before it runs.
+    commands: list[str]
+
+
+class MotorScheduleSpecRunTemplateSpecApprovalFetch(TypedDict):
+    """
+    fetch says which requests need approval.
+    """
+
+    # methods of the requests.
+    methods: list[Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]]
+
+
+class MotorScheduleSpecRunTemplateSpecApproval(TypedDict):
+    """
+    approval is spec.approval of the run.
+    """
+
+    # bash says which commands need approval.
+    bash: NotRequired["MotorScheduleSpecRunTemplateSpecApprovalBash"]
+    # fetch says which requests need approval.
+    fetch: NotRequired["MotorScheduleSpecRunTemplateSpecApprovalFetch"]
+    # mcpTools whose calls all need approval, SERVER/TOOL, or SERVER/* for all of a server.
+    mcpTools: NotRequired[list[str]]
+    # onUnknown decides who deals with a tool call that was started and whose end was not seen: a person is asked (Person), or the model is
+    # told (Model). Calls that only read are made again without asking anybody.
+    onUnknown: NotRequired[Literal["Person", "Model"]]
+    # required says which tool calls a person must approve before they are made. The rules below add to it.
+    required: NotRequired[Literal["Never", "Irreversible", "Always"]]
+    # tools whose calls all need approval.
+    tools: NotRequired[list[Literal["bash", "code", "read", "write", "edit", "patch", "list", "glob", "grep", "fetch", "search_web", "save_artifact", "ask_user", "request_approval", "request_domain", "save_credential"]]]
+
+
+class MotorScheduleSpecRunTemplateSpecBash(TypedDict):
+    """
+    bash is spec.bash of the run.
+    """
+
+    # allowedCommands are the only commands that may be run, "git *" or "ls": every command of every pipeline, and of what a shell is told
+    # to evaluate, must match one of these. What cannot be told before it runs, such as a command whose name comes out of a variable, is
+    # refused. An empty list allows none; unset, any program of the image may be run.
+    allowedCommands: NotRequired[list[str]]
+
+
+class MotorScheduleSpecRunTemplateSpecCode(TypedDict):
+    """
+    code is spec.code of the run. Parameters do not change it: give them to the run in files.
+    """
+
+    # expectedOutput describes what the value should look like, for the reader who judges it. Nothing compares the two:
+    # status.result.summary repeats the description.
+    expectedOutput: NotRequired[str]
+    # language of the source.
+    language: Literal["javascript", "python"]
+    # purpose says for people why the code is run. kubectl get -o wide shows it.
+    purpose: NotRequired[str]
+    # source is the program.
+    source: str
+    # timeoutMilliseconds is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
+    timeoutMilliseconds: NotRequired[int]
+
+
+class MotorScheduleSpecRunTemplateSpecLimits(TypedDict):
+    """
+    limits is spec.limits of the run.
+    """
+
+    # activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits for people,
+    # for its turn, for room for its sandbox, for a model that cannot be had, or is suspended does not count.
+    activeDeadlineSeconds: NotRequired[int]
+    # approvalDeadlineSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run
+    # goes on.
+    approvalDeadlineSeconds: NotRequired[int]
+    # inputDeadlineSeconds is how long the run waits for an answer to each question, 30 days at most.
+    inputDeadlineSeconds: NotRequired[int]
+    # maxIterations is the most answers that the model may give in the first attempt; further attempts have three quarters of that. When the
+    # conversation fills 60 % of the model's window, its largest older results are shortened, and where that is not enough its older part is
+    # replaced by a summary.
+    maxIterations: NotRequired[int]
+    # maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there is
+    # no such limit. It is looked at before each call, with what the request has at least; the answer to the last one may go beyond it.
+    maxTokens: NotRequired[int]
+    # retryDeadlineSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
+    retryDeadlineSeconds: NotRequired[int]
+
+
+class MotorScheduleSpecRunTemplateSpecModel(TypedDict):
+    """
+    model is spec.model of the run.
+    """
+
+    # name is asked of the same endpoint instead of the configured model.
+    name: str
+
+
+class MotorScheduleSpecRunTemplateSpecQuestions(TypedDict):
+    """
+    questions is spec.questions of the run.
+    """
+
+    # onTimeout is what becomes of a question without an answer within spec.limits.inputDeadlineSeconds: the run fails (Fail), or the
+    # default that the model gave with it counts as the answer (UseDefault). A question without a default fails the run.
+    onTimeout: NotRequired[Literal["Fail", "Deny", "UseDefault"]]
+
+
+class MotorScheduleSpecRunTemplateSpecSandboxResources(TypedDict):
+    """
+    resources is spec.sandbox.resources of the run.
+    """
+
+    # cpu is the most processor time: default 1.
+    cpu: NotRequired[int | str]
+    # memory is the most memory: default 1Gi.
+    memory: NotRequired[int | str]
+    # workspace is the most that the files in the workspace may have: default 1Gi.
+    workspace: NotRequired[int | str]
+
+
+class MotorScheduleSpecRunTemplateSpecSandbox(TypedDict):
+    """
+    sandbox is spec.sandbox of the run.
+    """
+
+    # resources is spec.sandbox.resources of the run.
+    resources: NotRequired["MotorScheduleSpecRunTemplateSpecSandboxResources"]
+    # runtimeClassName is spec.sandbox.runtimeClassName of the run.
+    runtimeClassName: NotRequired[str]
+    # workspaceStorageClassName is spec.sandbox.workspaceStorageClassName of the run.
+    workspaceStorageClassName: NotRequired[str]
+
+
+class MotorScheduleSpecRunTemplateSpecSkillRef(TypedDict):
+    """
+    skillRef is spec.skillRef of the run.
+    """
+
+    # name of the Skill in this namespace.
+    name: str
+    # revisionName to use. Unset, it is the approved one; if the skill is not approved, the newest one.
+    revisionName: NotRequired[str]
+
+
+class MotorScheduleSpecRunTemplateSpec(TypedDict):
+    """
+    spec of each run.
+    """
+
+    # accept is spec.accept of the run.
+    accept: NotRequired["MotorScheduleSpecRunTemplateSpecAccept"]
+    # approval is spec.approval of the run.
+    approval: NotRequired["MotorScheduleSpecRunTemplateSpecApproval"]
+    # bash is spec.bash of the run.
+    bash: NotRequired["MotorScheduleSpecRunTemplateSpecBash"]
+    # code is spec.code of the run. Parameters do not change it: give them to the run in files.
+    code: NotRequired["MotorScheduleSpecRunTemplateSpecCode"]
+    # credentials is spec.credentials of the run. Who writes it needs the verb use on each Secret.
+    credentials: NotRequired[list["Credential"]]
+    # domains is spec.domains of the run.
+    domains: NotRequired[list[str]]
+    # extractSkills is spec.extractSkills of the run.
+    extractSkills: NotRequired[Literal["OnSuccess", "Always", "Never"]]
+    # files is spec.files of the run.
+    files: NotRequired[list["InputFile"]]
+    # inputs is spec.inputs of the run.
+    inputs: NotRequired[list["RunInput"]]
+    # keep is spec.keep of the run.
+    keep: NotRequired[Literal["Changes", "Artifacts", "Nothing"]]
+    # limits is spec.limits of the run.
+    limits: NotRequired["MotorScheduleSpecRunTemplateSpecLimits"]
+    # maxAttempts is spec.maxAttempts of the run.
+    maxAttempts: NotRequired[int]
+    # mcpServers is spec.mcpServers of the run.
+    mcpServers: NotRequired[list["MCPServer"]]
+    # mode of the run: Agentic or Oneshot.
+    mode: NotRequired[Literal["Agentic", "Oneshot", "Install"]]
+    # model is spec.model of the run.
+    model: NotRequired["MotorScheduleSpecRunTemplateSpecModel"]
+    # priority is spec.priority of the run.
+    priority: NotRequired[int]
+    # questions is spec.questions of the run.
+    questions: NotRequired["MotorScheduleSpecRunTemplateSpecQuestions"]
+    # sandbox is spec.sandbox of the run.
+    sandbox: NotRequired["MotorScheduleSpecRunTemplateSpecSandbox"]
+    # skillRef is spec.skillRef of the run.
+    skillRef: NotRequired["MotorScheduleSpecRunTemplateSpecSkillRef"]
+    # task is spec.task of the run.
+    task: NotRequired[str]
+    # tools is spec.tools of the run.
+    tools: NotRequired[list[Literal["bash", "code", "read", "write", "edit", "patch", "list", "glob", "grep", "fetch", "search_web", "save_artifact", "ask_user", "request_approval", "request_domain", "save_credential"]]]
+    # ttlSecondsAfterFinished is spec.ttlSecondsAfterFinished of the run.
+    ttlSecondsAfterFinished: NotRequired[int]
+
+
+class MotorScheduleSpecRunTemplate(TypedDict):
+    """
+    runTemplate is the run that begins each time. Its texts are used as they are: parameters are of runTemplateRef.
+    """
+
+    # metadata of each run.
+    metadata: NotRequired["MotorScheduleSpecRunTemplateMetadata"]
+    # spec of each run.
+    spec: "MotorScheduleSpecRunTemplateSpec"
+
+
+class ParameterValue(TypedDict):
+    """
+    ParameterValue is the value of a parameter.
+    """
+
+    # name of the parameter.
+    name: str
+    # value of the parameter.
+    value: NotRequired[str]
+
+
+class MotorScheduleSpecRunTemplateRef(TypedDict):
+    """
+    runTemplateRef names a MotorRunTemplate of the namespace, and gives values for its parameters.
+    """
+
+    # digest is "sha256:…" of the parameters and the runTemplate that are meant. No run begins while the template has others. It can be
+    # unset only if the same user wrote the template and the schedule: else who changes the template would have the rights of who wrote the
+    # schedule. The condition Ready says the digest.
+    digest: NotRequired[str]
+    # name of the MotorRunTemplate.
+    name: str
+    # parameters are values for parameters of the template.
+    parameters: NotRequired[list["ParameterValue"]]
+
+
+class MotorScheduleSpec(TypedDict):
+    """
+    MotorScheduleSpec is when runs begin, and which.
+    """
+
+    # catchUp says what becomes of starts that did not take place in their minute, because no manager was there, the schedule was suspended,
+    # or Forbid kept them waiting: Last makes up for the last one of them, None for none.
+    catchUp: NotRequired[Literal["Last", "None"]]
+    # concurrencyPolicy says what becomes of a start while runs of the schedule have not ended: Allow, Forbid or Replace.
+    concurrencyPolicy: NotRequired[Literal["Allow", "Forbid", "Replace"]]
+    # failedRunsHistoryLimit is how many runs that ended in any other way are kept.
+    failedRunsHistoryLimit: NotRequired[int]
+    # requester is who wrote the schedule last, suspend and the limits of its history aside. Its runs have the rights of that user.
+    # Admission fills it in, where the cluster can, and refuses any other.
+    requester: NotRequired["MotorScheduleSpecRequester"]
+    # runTemplate is the run that begins each time. Its texts are used as they are: parameters are of runTemplateRef.
+    runTemplate: NotRequired["MotorScheduleSpecRunTemplate"]
+    # runTemplateRef names a MotorRunTemplate of the namespace, and gives values for its parameters.
+    runTemplateRef: NotRequired["MotorScheduleSpecRunTemplateRef"]
+    # schedule is when runs begin, in the format of cron: five fields for minute, hour, day of the month, month and day of the week, or one
+    # of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, or @every with a duration of a minute at least.
+    schedule: str
+    # startingDeadlineSeconds is how late a run may begin, after the time that schedule says. A later start is left out. Unset, there is no
+    # such limit.
+    startingDeadlineSeconds: NotRequired[int]
+    # successfulRunsHistoryLimit is how many runs that succeeded are kept.
+    successfulRunsHistoryLimit: NotRequired[int]
+    # suspend lets no run begin. Runs that began go on.
+    suspend: NotRequired[bool]
+    # timeZone is the name of the zone by whose clocks schedule goes, Europe/Berlin for example. Unset, it is UTC.
+    timeZone: NotRequired[str]
+
+
+class ActiveRun(TypedDict):
+    """
+    ActiveRun is a run that has not ended.
+    """
+
+    # name of the MotorRun.
+    name: str
+    # uid of the MotorRun.
+    uid: NotRequired[str]
+
+
+class MotorScheduleStatusConditions(TypedDict):
+    """
+    Condition contains details for one aspect of the current state of this API Resource.
+    """
+
+    # lastTransitionTime is the last time the condition transitioned from one status to another. This should be when the underlying
+    # condition changed. If that is not known, then using the time when the API field changed is acceptable.
+    lastTransitionTime: str
+    # message is a human readable message indicating details about the transition. This may be an empty string.
+    message: str
+    # observedGeneration represents the .metadata.generation that the condition was set based upon. For instance, if .metadata.generation is
+    # currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date with respect to the current state of
+    # the instance.
+    observedGeneration: NotRequired[int]
+    # reason contains a programmatic identifier indicating the reason for the condition's last transition. Producers of specific condition
+    # types may define expected values and meanings for this field, and whether the values are considered a guaranteed API. The value should
+    # be a CamelCase string. This field may not be empty.
+    reason: str
+    # status of the condition, one of True, False, Unknown.
+    status: Literal["True", "False", "Unknown"]
+    # type of condition in CamelCase or in foo.example.com/CamelCase.
+    type: str
+
+
+class MotorScheduleStatusLastSkipped(TypedDict):
+    """
+    lastSkipped is the last start that did not take place.
+    """
+
+    # reason why it did not.
+    reason: Literal["TooLate", "StillActive", "Refused"]
+    # time of schedule that the run would have begun for.
+    time: str
+
+
+class MotorScheduleStatus(TypedDict):
+    """
+    MotorScheduleStatus is what became of the starts of a schedule.
+    """
+
+    # active are runs of the schedule that have not ended, the oldest first. Of more than 64, it has the 64 newest.
+    active: NotRequired[list["ActiveRun"]]
+    # conditions of the schedule: Ready.
+    conditions: NotRequired[list["MotorScheduleStatusConditions"]]
+    # lastScheduleTime is the time of schedule that the last run began for. The run may have begun later than that.
+    lastScheduleTime: NotRequired[str]
+    # lastSkipped is the last start that did not take place.
+    lastSkipped: NotRequired["MotorScheduleStatusLastSkipped"]
+    # lastSuccessfulTime is when a run of the schedule succeeded last.
+    lastSuccessfulTime: NotRequired[str]
+    # nextScheduleTime is the time of schedule that the next run is to begin for.
+    nextScheduleTime: NotRequired[str]
+    # observedGeneration is the generation of the spec that the status is about.
+    observedGeneration: NotRequired[int]
+
+
+class MotorSchedule(TypedDict):
+    """
+    MotorSchedule has runs begin at times.
+    """
+
+    apiVersion: str
+    kind: str
+    metadata: "ObjectMeta"
+    # MotorScheduleSpec is when runs begin, and which.
+    spec: "MotorScheduleSpec"
+    # MotorScheduleStatus is what became of the starts of a schedule.
+    status: NotRequired["MotorScheduleStatus"]
+
+
 class MotorStepSpecFailedUsage(TypedDict):
     """
     failedUsage is what tries of the same request cost that came to nothing, as far as the endpoint tells.

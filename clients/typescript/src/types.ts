@@ -2878,6 +2878,978 @@ export interface MotorRun {
 }
 
 /**
+ * TemplateParameter is a value that differs from run to run.
+ */
+export interface TemplateParameter {
+  /**
+   * default is the value if none is given. A parameter without one that is not required is the empty text then.
+   */
+  default?: string;
+  /**
+   * description says to people what the value is for.
+   */
+  description?: string;
+  /**
+   * enum are the only values that may be given.
+   */
+  enum?: string[];
+  /**
+   * name of the parameter, as in $(params.NAME).
+   */
+  name: string;
+  /**
+   * pattern is a regular expression (RE2) for the whole of a value that is given.
+   */
+  pattern?: string;
+  /**
+   * required refuses a run for which no value is given.
+   */
+  required?: boolean;
+}
+
+/**
+ * requester is who wrote parameters and runTemplate last. Admission fills it in, where the cluster can, and refuses any other.
+ */
+export interface MotorRunTemplateSpecRequester {
+  /**
+   * groups of the user.
+   */
+  groups?: string[];
+  /**
+   * username of the user.
+   */
+  username: string;
+}
+
+/**
+ * metadata of each run.
+ */
+export interface MotorRunTemplateSpecRunTemplateMetadata {
+  /**
+   * annotations of each run. Those of motorcortex.dev/ are the operator's.
+   */
+  annotations?: Record<string, string>;
+  /**
+   * labels of each run. Those of motorcortex.dev/ are the operator's.
+   */
+  labels?: Record<string, string>;
+}
+
+/**
+ * accept is spec.accept of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecAccept {
+  /**
+   * commands that must end with status 0. They run in the sandbox one after the other, each in a new shell in the workspace, whether or not
+   * the model has the tool bash. What needs a person's approval by spec.approval needs it here too. A command may run several times.
+   */
+  commands?: AcceptCommand[];
+  /**
+   * files that must be in the workspace: paths relative to it, or patterns as the tool glob takes them, artifacts/*.csv for example.
+   */
+  files?: string[];
+  /**
+   * valueSchema is a JSON schema, as text. The model gives its result as JSON that fits it, and result.value has that. References lead to
+   * $defs of the schema itself.
+   */
+  valueSchema?: string;
+}
+
+/**
+ * bash says which commands need approval.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecApprovalBash {
+  /**
+   * commands, such as "git push *" or "rm -rf *". A command needs approval if it has the words of one of them in their order, whatever else
+   * it has; so does one that cannot be told before it runs.
+   */
+  commands: string[];
+}
+
+/**
+ * fetch says which requests need approval.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecApprovalFetch {
+  /**
+   * methods of the requests.
+   */
+  methods: ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS")[];
+}
+
+/**
+ * approval is spec.approval of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecApproval {
+  /**
+   * bash says which commands need approval.
+   */
+  bash?: MotorRunTemplateSpecRunTemplateSpecApprovalBash;
+  /**
+   * fetch says which requests need approval.
+   */
+  fetch?: MotorRunTemplateSpecRunTemplateSpecApprovalFetch;
+  /**
+   * mcpTools whose calls all need approval, SERVER/TOOL, or SERVER/* for all of a server.
+   */
+  mcpTools?: string[];
+  /**
+   * onUnknown decides who deals with a tool call that was started and whose end was not seen: a person is asked (Person), or the model is
+   * told (Model). Calls that only read are made again without asking anybody.
+   */
+  onUnknown?: "Person" | "Model";
+  /**
+   * required says which tool calls a person must approve before they are made. The rules below add to it.
+   */
+  required?: "Never" | "Irreversible" | "Always";
+  /**
+   * tools whose calls all need approval.
+   */
+  tools?: ("bash" | "code" | "read" | "write" | "edit" | "patch" | "list" | "glob" | "grep" | "fetch" | "search_web" | "save_artifact" | "ask_user" | "request_approval" | "request_domain" | "save_credential")[];
+}
+
+/**
+ * bash is spec.bash of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecBash {
+  /**
+   * allowedCommands are the only commands that may be run, "git *" or "ls": every command of every pipeline, and of what a shell is told to
+   * evaluate, must match one of these. What cannot be told before it runs, such as a command whose name comes out of a variable, is
+   * refused. An empty list allows none; unset, any program of the image may be run.
+   */
+  allowedCommands?: string[];
+}
+
+/**
+ * code is spec.code of the run. Parameters do not change it: give them to the run in files.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecCode {
+  /**
+   * expectedOutput describes what the value should look like, for the reader who judges it. Nothing compares the two: status.result.summary
+   * repeats the description.
+   */
+  expectedOutput?: string;
+  /**
+   * language of the source.
+   */
+  language: "javascript" | "python";
+  /**
+   * purpose says for people why the code is run. kubectl get -o wide shows it.
+   */
+  purpose?: string;
+  /**
+   * source is the program.
+   */
+  source: string;
+  /**
+   * timeoutMilliseconds is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
+   */
+  timeoutMilliseconds?: number;
+}
+
+/**
+ * limits is spec.limits of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecLimits {
+  /**
+   * activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits for people,
+   * for its turn, for room for its sandbox, for a model that cannot be had, or is suspended does not count.
+   */
+  activeDeadlineSeconds?: number;
+  /**
+   * approvalDeadlineSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run
+   * goes on.
+   */
+  approvalDeadlineSeconds?: number;
+  /**
+   * inputDeadlineSeconds is how long the run waits for an answer to each question, 30 days at most.
+   */
+  inputDeadlineSeconds?: number;
+  /**
+   * maxIterations is the most answers that the model may give in the first attempt; further attempts have three quarters of that. When the
+   * conversation fills 60 % of the model's window, its largest older results are shortened, and where that is not enough its older part is
+   * replaced by a summary.
+   */
+  maxIterations?: number;
+  /**
+   * maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there is no
+   * such limit. It is looked at before each call, with what the request has at least; the answer to the last one may go beyond it.
+   */
+  maxTokens?: number;
+  /**
+   * retryDeadlineSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
+   */
+  retryDeadlineSeconds?: number;
+}
+
+/**
+ * model is spec.model of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecModel {
+  /**
+   * name is asked of the same endpoint instead of the configured model.
+   */
+  name: string;
+}
+
+/**
+ * questions is spec.questions of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecQuestions {
+  /**
+   * onTimeout is what becomes of a question without an answer within spec.limits.inputDeadlineSeconds: the run fails (Fail), or the default
+   * that the model gave with it counts as the answer (UseDefault). A question without a default fails the run.
+   */
+  onTimeout?: "Fail" | "Deny" | "UseDefault";
+}
+
+/**
+ * resources is spec.sandbox.resources of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecSandboxResources {
+  /**
+   * cpu is the most processor time: default 1.
+   */
+  cpu?: (number | string);
+  /**
+   * memory is the most memory: default 1Gi.
+   */
+  memory?: (number | string);
+  /**
+   * workspace is the most that the files in the workspace may have: default 1Gi.
+   */
+  workspace?: (number | string);
+}
+
+/**
+ * sandbox is spec.sandbox of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecSandbox {
+  /**
+   * resources is spec.sandbox.resources of the run.
+   */
+  resources?: MotorRunTemplateSpecRunTemplateSpecSandboxResources;
+  /**
+   * runtimeClassName is spec.sandbox.runtimeClassName of the run.
+   */
+  runtimeClassName?: string;
+  /**
+   * workspaceStorageClassName is spec.sandbox.workspaceStorageClassName of the run.
+   */
+  workspaceStorageClassName?: string;
+}
+
+/**
+ * skillRef is spec.skillRef of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecSkillRef {
+  /**
+   * name of the Skill in this namespace.
+   */
+  name: string;
+  /**
+   * revisionName to use. Unset, it is the approved one; if the skill is not approved, the newest one.
+   */
+  revisionName?: string;
+}
+
+/**
+ * spec of each run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpec {
+  /**
+   * accept is spec.accept of the run.
+   */
+  accept?: MotorRunTemplateSpecRunTemplateSpecAccept;
+  /**
+   * approval is spec.approval of the run.
+   */
+  approval?: MotorRunTemplateSpecRunTemplateSpecApproval;
+  /**
+   * bash is spec.bash of the run.
+   */
+  bash?: MotorRunTemplateSpecRunTemplateSpecBash;
+  /**
+   * code is spec.code of the run. Parameters do not change it: give them to the run in files.
+   */
+  code?: MotorRunTemplateSpecRunTemplateSpecCode;
+  /**
+   * credentials is spec.credentials of the run. Who writes it needs the verb use on each Secret.
+   */
+  credentials?: Credential[];
+  /**
+   * domains is spec.domains of the run.
+   */
+  domains?: string[];
+  /**
+   * extractSkills is spec.extractSkills of the run.
+   */
+  extractSkills?: "OnSuccess" | "Always" | "Never";
+  /**
+   * files is spec.files of the run.
+   */
+  files?: InputFile[];
+  /**
+   * inputs is spec.inputs of the run.
+   */
+  inputs?: RunInput[];
+  /**
+   * keep is spec.keep of the run.
+   */
+  keep?: "Changes" | "Artifacts" | "Nothing";
+  /**
+   * limits is spec.limits of the run.
+   */
+  limits?: MotorRunTemplateSpecRunTemplateSpecLimits;
+  /**
+   * maxAttempts is spec.maxAttempts of the run.
+   */
+  maxAttempts?: number;
+  /**
+   * mcpServers is spec.mcpServers of the run.
+   */
+  mcpServers?: MCPServer[];
+  /**
+   * mode of the run: Agentic or Oneshot.
+   */
+  mode?: "Agentic" | "Oneshot" | "Install";
+  /**
+   * model is spec.model of the run.
+   */
+  model?: MotorRunTemplateSpecRunTemplateSpecModel;
+  /**
+   * priority is spec.priority of the run.
+   */
+  priority?: number;
+  /**
+   * questions is spec.questions of the run.
+   */
+  questions?: MotorRunTemplateSpecRunTemplateSpecQuestions;
+  /**
+   * sandbox is spec.sandbox of the run.
+   */
+  sandbox?: MotorRunTemplateSpecRunTemplateSpecSandbox;
+  /**
+   * skillRef is spec.skillRef of the run.
+   */
+  skillRef?: MotorRunTemplateSpecRunTemplateSpecSkillRef;
+  /**
+   * task is spec.task of the run.
+   */
+  task?: string;
+  /**
+   * tools is spec.tools of the run.
+   */
+  tools?: ("bash" | "code" | "read" | "write" | "edit" | "patch" | "list" | "glob" | "grep" | "fetch" | "search_web" | "save_artifact" | "ask_user" | "request_approval" | "request_domain" | "save_credential")[];
+  /**
+   * ttlSecondsAfterFinished is spec.ttlSecondsAfterFinished of the run.
+   */
+  ttlSecondsAfterFinished?: number;
+}
+
+/**
+ * runTemplate is the run.
+ */
+export interface MotorRunTemplateSpecRunTemplate {
+  /**
+   * metadata of each run.
+   */
+  metadata?: MotorRunTemplateSpecRunTemplateMetadata;
+  /**
+   * spec of each run.
+   */
+  spec: MotorRunTemplateSpecRunTemplateSpec;
+}
+
+/**
+ * MotorRunTemplateSpec is a run to be made again and again, and the parameters that differ each time.
+ */
+export interface MotorRunTemplateSpec {
+  /**
+   * parameters are what differs from run to run. $(params.NAME) stands for the value of one in runTemplate.spec.task, the values of
+   * runTemplate.spec.inputs and the contents of runTemplate.spec.files. No other field is changed. $$(params.NAME) is that text itself.
+   */
+  parameters?: TemplateParameter[];
+  /**
+   * requester is who wrote parameters and runTemplate last. Admission fills it in, where the cluster can, and refuses any other.
+   */
+  requester?: MotorRunTemplateSpecRequester;
+  /**
+   * runTemplate is the run.
+   */
+  runTemplate: MotorRunTemplateSpecRunTemplate;
+}
+
+/**
+ * MotorRunTemplate is a run that people, schedules and skills make again and again, with parameters. It has no status: the operator reads
+ * it when a run is made of it.
+ */
+export interface MotorRunTemplate {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  /**
+   * MotorRunTemplateSpec is a run to be made again and again, and the parameters that differ each time.
+   */
+  spec: MotorRunTemplateSpec;
+}
+
+/**
+ * requester is who wrote the schedule last, suspend and the limits of its history aside. Its runs have the rights of that user. Admission
+ * fills it in, where the cluster can, and refuses any other.
+ */
+export interface MotorScheduleSpecRequester {
+  /**
+   * groups of the user.
+   */
+  groups?: string[];
+  /**
+   * username of the user.
+   */
+  username: string;
+}
+
+/**
+ * metadata of each run.
+ */
+export interface MotorScheduleSpecRunTemplateMetadata {
+  /**
+   * annotations of each run. Those of motorcortex.dev/ are the operator's.
+   */
+  annotations?: Record<string, string>;
+  /**
+   * labels of each run. Those of motorcortex.dev/ are the operator's.
+   */
+  labels?: Record<string, string>;
+}
+
+/**
+ * accept is spec.accept of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecAccept {
+  /**
+   * commands that must end with status 0. They run in the sandbox one after the other, each in a new shell in the workspace, whether or not
+   * the model has the tool bash. What needs a person's approval by spec.approval needs it here too. A command may run several times.
+   */
+  commands?: AcceptCommand[];
+  /**
+   * files that must be in the workspace: paths relative to it, or patterns as the tool glob takes them, artifacts/*.csv for example.
+   */
+  files?: string[];
+  /**
+   * valueSchema is a JSON schema, as text. The model gives its result as JSON that fits it, and result.value has that. References lead to
+   * $defs of the schema itself.
+   */
+  valueSchema?: string;
+}
+
+/**
+ * bash says which commands need approval.
+ */
+export interface MotorScheduleSpecRunTemplateSpecApprovalBash {
+  /**
+   * commands, such as "git push *" or "rm -rf *". A command needs approval if it has the words of one of them in their order, whatever else
+   * it has; so does one that cannot be told before it runs.
+   */
+  commands: string[];
+}
+
+/**
+ * fetch says which requests need approval.
+ */
+export interface MotorScheduleSpecRunTemplateSpecApprovalFetch {
+  /**
+   * methods of the requests.
+   */
+  methods: ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS")[];
+}
+
+/**
+ * approval is spec.approval of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecApproval {
+  /**
+   * bash says which commands need approval.
+   */
+  bash?: MotorScheduleSpecRunTemplateSpecApprovalBash;
+  /**
+   * fetch says which requests need approval.
+   */
+  fetch?: MotorScheduleSpecRunTemplateSpecApprovalFetch;
+  /**
+   * mcpTools whose calls all need approval, SERVER/TOOL, or SERVER/* for all of a server.
+   */
+  mcpTools?: string[];
+  /**
+   * onUnknown decides who deals with a tool call that was started and whose end was not seen: a person is asked (Person), or the model is
+   * told (Model). Calls that only read are made again without asking anybody.
+   */
+  onUnknown?: "Person" | "Model";
+  /**
+   * required says which tool calls a person must approve before they are made. The rules below add to it.
+   */
+  required?: "Never" | "Irreversible" | "Always";
+  /**
+   * tools whose calls all need approval.
+   */
+  tools?: ("bash" | "code" | "read" | "write" | "edit" | "patch" | "list" | "glob" | "grep" | "fetch" | "search_web" | "save_artifact" | "ask_user" | "request_approval" | "request_domain" | "save_credential")[];
+}
+
+/**
+ * bash is spec.bash of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecBash {
+  /**
+   * allowedCommands are the only commands that may be run, "git *" or "ls": every command of every pipeline, and of what a shell is told to
+   * evaluate, must match one of these. What cannot be told before it runs, such as a command whose name comes out of a variable, is
+   * refused. An empty list allows none; unset, any program of the image may be run.
+   */
+  allowedCommands?: string[];
+}
+
+/**
+ * code is spec.code of the run. Parameters do not change it: give them to the run in files.
+ */
+export interface MotorScheduleSpecRunTemplateSpecCode {
+  /**
+   * expectedOutput describes what the value should look like, for the reader who judges it. Nothing compares the two: status.result.summary
+   * repeats the description.
+   */
+  expectedOutput?: string;
+  /**
+   * language of the source.
+   */
+  language: "javascript" | "python";
+  /**
+   * purpose says for people why the code is run. kubectl get -o wide shows it.
+   */
+  purpose?: string;
+  /**
+   * source is the program.
+   */
+  source: string;
+  /**
+   * timeoutMilliseconds is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
+   */
+  timeoutMilliseconds?: number;
+}
+
+/**
+ * limits is spec.limits of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecLimits {
+  /**
+   * activeDeadlineSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits for people,
+   * for its turn, for room for its sandbox, for a model that cannot be had, or is suspended does not count.
+   */
+  activeDeadlineSeconds?: number;
+  /**
+   * approvalDeadlineSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run
+   * goes on.
+   */
+  approvalDeadlineSeconds?: number;
+  /**
+   * inputDeadlineSeconds is how long the run waits for an answer to each question, 30 days at most.
+   */
+  inputDeadlineSeconds?: number;
+  /**
+   * maxIterations is the most answers that the model may give in the first attempt; further attempts have three quarters of that. When the
+   * conversation fills 60 % of the model's window, its largest older results are shortened, and where that is not enough its older part is
+   * replaced by a summary.
+   */
+  maxIterations?: number;
+  /**
+   * maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there is no
+   * such limit. It is looked at before each call, with what the request has at least; the answer to the last one may go beyond it.
+   */
+  maxTokens?: number;
+  /**
+   * retryDeadlineSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
+   */
+  retryDeadlineSeconds?: number;
+}
+
+/**
+ * model is spec.model of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecModel {
+  /**
+   * name is asked of the same endpoint instead of the configured model.
+   */
+  name: string;
+}
+
+/**
+ * questions is spec.questions of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecQuestions {
+  /**
+   * onTimeout is what becomes of a question without an answer within spec.limits.inputDeadlineSeconds: the run fails (Fail), or the default
+   * that the model gave with it counts as the answer (UseDefault). A question without a default fails the run.
+   */
+  onTimeout?: "Fail" | "Deny" | "UseDefault";
+}
+
+/**
+ * resources is spec.sandbox.resources of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecSandboxResources {
+  /**
+   * cpu is the most processor time: default 1.
+   */
+  cpu?: (number | string);
+  /**
+   * memory is the most memory: default 1Gi.
+   */
+  memory?: (number | string);
+  /**
+   * workspace is the most that the files in the workspace may have: default 1Gi.
+   */
+  workspace?: (number | string);
+}
+
+/**
+ * sandbox is spec.sandbox of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecSandbox {
+  /**
+   * resources is spec.sandbox.resources of the run.
+   */
+  resources?: MotorScheduleSpecRunTemplateSpecSandboxResources;
+  /**
+   * runtimeClassName is spec.sandbox.runtimeClassName of the run.
+   */
+  runtimeClassName?: string;
+  /**
+   * workspaceStorageClassName is spec.sandbox.workspaceStorageClassName of the run.
+   */
+  workspaceStorageClassName?: string;
+}
+
+/**
+ * skillRef is spec.skillRef of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecSkillRef {
+  /**
+   * name of the Skill in this namespace.
+   */
+  name: string;
+  /**
+   * revisionName to use. Unset, it is the approved one; if the skill is not approved, the newest one.
+   */
+  revisionName?: string;
+}
+
+/**
+ * spec of each run.
+ */
+export interface MotorScheduleSpecRunTemplateSpec {
+  /**
+   * accept is spec.accept of the run.
+   */
+  accept?: MotorScheduleSpecRunTemplateSpecAccept;
+  /**
+   * approval is spec.approval of the run.
+   */
+  approval?: MotorScheduleSpecRunTemplateSpecApproval;
+  /**
+   * bash is spec.bash of the run.
+   */
+  bash?: MotorScheduleSpecRunTemplateSpecBash;
+  /**
+   * code is spec.code of the run. Parameters do not change it: give them to the run in files.
+   */
+  code?: MotorScheduleSpecRunTemplateSpecCode;
+  /**
+   * credentials is spec.credentials of the run. Who writes it needs the verb use on each Secret.
+   */
+  credentials?: Credential[];
+  /**
+   * domains is spec.domains of the run.
+   */
+  domains?: string[];
+  /**
+   * extractSkills is spec.extractSkills of the run.
+   */
+  extractSkills?: "OnSuccess" | "Always" | "Never";
+  /**
+   * files is spec.files of the run.
+   */
+  files?: InputFile[];
+  /**
+   * inputs is spec.inputs of the run.
+   */
+  inputs?: RunInput[];
+  /**
+   * keep is spec.keep of the run.
+   */
+  keep?: "Changes" | "Artifacts" | "Nothing";
+  /**
+   * limits is spec.limits of the run.
+   */
+  limits?: MotorScheduleSpecRunTemplateSpecLimits;
+  /**
+   * maxAttempts is spec.maxAttempts of the run.
+   */
+  maxAttempts?: number;
+  /**
+   * mcpServers is spec.mcpServers of the run.
+   */
+  mcpServers?: MCPServer[];
+  /**
+   * mode of the run: Agentic or Oneshot.
+   */
+  mode?: "Agentic" | "Oneshot" | "Install";
+  /**
+   * model is spec.model of the run.
+   */
+  model?: MotorScheduleSpecRunTemplateSpecModel;
+  /**
+   * priority is spec.priority of the run.
+   */
+  priority?: number;
+  /**
+   * questions is spec.questions of the run.
+   */
+  questions?: MotorScheduleSpecRunTemplateSpecQuestions;
+  /**
+   * sandbox is spec.sandbox of the run.
+   */
+  sandbox?: MotorScheduleSpecRunTemplateSpecSandbox;
+  /**
+   * skillRef is spec.skillRef of the run.
+   */
+  skillRef?: MotorScheduleSpecRunTemplateSpecSkillRef;
+  /**
+   * task is spec.task of the run.
+   */
+  task?: string;
+  /**
+   * tools is spec.tools of the run.
+   */
+  tools?: ("bash" | "code" | "read" | "write" | "edit" | "patch" | "list" | "glob" | "grep" | "fetch" | "search_web" | "save_artifact" | "ask_user" | "request_approval" | "request_domain" | "save_credential")[];
+  /**
+   * ttlSecondsAfterFinished is spec.ttlSecondsAfterFinished of the run.
+   */
+  ttlSecondsAfterFinished?: number;
+}
+
+/**
+ * runTemplate is the run that begins each time. Its texts are used as they are: parameters are of runTemplateRef.
+ */
+export interface MotorScheduleSpecRunTemplate {
+  /**
+   * metadata of each run.
+   */
+  metadata?: MotorScheduleSpecRunTemplateMetadata;
+  /**
+   * spec of each run.
+   */
+  spec: MotorScheduleSpecRunTemplateSpec;
+}
+
+/**
+ * ParameterValue is the value of a parameter.
+ */
+export interface ParameterValue {
+  /**
+   * name of the parameter.
+   */
+  name: string;
+  /**
+   * value of the parameter.
+   */
+  value?: string;
+}
+
+/**
+ * runTemplateRef names a MotorRunTemplate of the namespace, and gives values for its parameters.
+ */
+export interface MotorScheduleSpecRunTemplateRef {
+  /**
+   * digest is "sha256:…" of the parameters and the runTemplate that are meant. No run begins while the template has others. It can be
+   * unset only if the same user wrote the template and the schedule: else who changes the template would have the rights of who wrote the
+   * schedule. The condition Ready says the digest.
+   */
+  digest?: string;
+  /**
+   * name of the MotorRunTemplate.
+   */
+  name: string;
+  /**
+   * parameters are values for parameters of the template.
+   */
+  parameters?: ParameterValue[];
+}
+
+/**
+ * MotorScheduleSpec is when runs begin, and which.
+ */
+export interface MotorScheduleSpec {
+  /**
+   * catchUp says what becomes of starts that did not take place in their minute, because no manager was there, the schedule was suspended,
+   * or Forbid kept them waiting: Last makes up for the last one of them, None for none.
+   */
+  catchUp?: "Last" | "None";
+  /**
+   * concurrencyPolicy says what becomes of a start while runs of the schedule have not ended: Allow, Forbid or Replace.
+   */
+  concurrencyPolicy?: "Allow" | "Forbid" | "Replace";
+  /**
+   * failedRunsHistoryLimit is how many runs that ended in any other way are kept.
+   */
+  failedRunsHistoryLimit?: number;
+  /**
+   * requester is who wrote the schedule last, suspend and the limits of its history aside. Its runs have the rights of that user. Admission
+   * fills it in, where the cluster can, and refuses any other.
+   */
+  requester?: MotorScheduleSpecRequester;
+  /**
+   * runTemplate is the run that begins each time. Its texts are used as they are: parameters are of runTemplateRef.
+   */
+  runTemplate?: MotorScheduleSpecRunTemplate;
+  /**
+   * runTemplateRef names a MotorRunTemplate of the namespace, and gives values for its parameters.
+   */
+  runTemplateRef?: MotorScheduleSpecRunTemplateRef;
+  /**
+   * schedule is when runs begin, in the format of cron: five fields for minute, hour, day of the month, month and day of the week, or one
+   * of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, or @every with a duration of a minute at least.
+   */
+  schedule: string;
+  /**
+   * startingDeadlineSeconds is how late a run may begin, after the time that schedule says. A later start is left out. Unset, there is no
+   * such limit.
+   */
+  startingDeadlineSeconds?: number;
+  /**
+   * successfulRunsHistoryLimit is how many runs that succeeded are kept.
+   */
+  successfulRunsHistoryLimit?: number;
+  /**
+   * suspend lets no run begin. Runs that began go on.
+   */
+  suspend?: boolean;
+  /**
+   * timeZone is the name of the zone by whose clocks schedule goes, Europe/Berlin for example. Unset, it is UTC.
+   */
+  timeZone?: string;
+}
+
+/**
+ * ActiveRun is a run that has not ended.
+ */
+export interface ActiveRun {
+  /**
+   * name of the MotorRun.
+   */
+  name: string;
+  /**
+   * uid of the MotorRun.
+   */
+  uid?: string;
+}
+
+/**
+ * Condition contains details for one aspect of the current state of this API Resource.
+ */
+export interface MotorScheduleStatusConditions {
+  /**
+   * lastTransitionTime is the last time the condition transitioned from one status to another. This should be when the underlying condition
+   * changed. If that is not known, then using the time when the API field changed is acceptable.
+   */
+  lastTransitionTime: string;
+  /**
+   * message is a human readable message indicating details about the transition. This may be an empty string.
+   */
+  message: string;
+  /**
+   * observedGeneration represents the .metadata.generation that the condition was set based upon. For instance, if .metadata.generation is
+   * currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date with respect to the current state of
+   * the instance.
+   */
+  observedGeneration?: number;
+  /**
+   * reason contains a programmatic identifier indicating the reason for the condition's last transition. Producers of specific condition
+   * types may define expected values and meanings for this field, and whether the values are considered a guaranteed API. The value should
+   * be a CamelCase string. This field may not be empty.
+   */
+  reason: string;
+  /**
+   * status of the condition, one of True, False, Unknown.
+   */
+  status: "True" | "False" | "Unknown";
+  /**
+   * type of condition in CamelCase or in foo.example.com/CamelCase.
+   */
+  type: string;
+}
+
+/**
+ * lastSkipped is the last start that did not take place.
+ */
+export interface MotorScheduleStatusLastSkipped {
+  /**
+   * reason why it did not.
+   */
+  reason: "TooLate" | "StillActive" | "Refused";
+  /**
+   * time of schedule that the run would have begun for.
+   */
+  time: string;
+}
+
+/**
+ * MotorScheduleStatus is what became of the starts of a schedule.
+ */
+export interface MotorScheduleStatus {
+  /**
+   * active are runs of the schedule that have not ended, the oldest first. Of more than 64, it has the 64 newest.
+   */
+  active?: ActiveRun[];
+  /**
+   * conditions of the schedule: Ready.
+   */
+  conditions?: MotorScheduleStatusConditions[];
+  /**
+   * lastScheduleTime is the time of schedule that the last run began for. The run may have begun later than that.
+   */
+  lastScheduleTime?: string;
+  /**
+   * lastSkipped is the last start that did not take place.
+   */
+  lastSkipped?: MotorScheduleStatusLastSkipped;
+  /**
+   * lastSuccessfulTime is when a run of the schedule succeeded last.
+   */
+  lastSuccessfulTime?: string;
+  /**
+   * nextScheduleTime is the time of schedule that the next run is to begin for.
+   */
+  nextScheduleTime?: string;
+  /**
+   * observedGeneration is the generation of the spec that the status is about.
+   */
+  observedGeneration?: number;
+}
+
+/**
+ * MotorSchedule has runs begin at times.
+ */
+export interface MotorSchedule {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  /**
+   * MotorScheduleSpec is when runs begin, and which.
+   */
+  spec: MotorScheduleSpec;
+  /**
+   * MotorScheduleStatus is what became of the starts of a schedule.
+   */
+  status?: MotorScheduleStatus;
+}
+
+/**
  * failedUsage is what tries of the same request cost that came to nothing, as far as the endpoint tells.
  */
 export interface MotorStepSpecFailedUsage {
