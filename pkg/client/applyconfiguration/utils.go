@@ -20,6 +20,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 	// Group=motorcortex.dev, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithKind("AcceptCommand"):
 		return &apiv1alpha1.AcceptCommandApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ActiveRun"):
+		return &apiv1alpha1.ActiveRunApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ApprovedRevision"):
 		return &apiv1alpha1.ApprovedRevisionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AptSource"):
@@ -112,6 +114,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MotorRunSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MotorRunStatus"):
 		return &apiv1alpha1.MotorRunStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MotorRunTemplate"):
+		return &apiv1alpha1.MotorRunTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MotorRunTemplateSpec"):
+		return &apiv1alpha1.MotorRunTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MotorSchedule"):
+		return &apiv1alpha1.MotorScheduleApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MotorScheduleSpec"):
+		return &apiv1alpha1.MotorScheduleSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MotorScheduleStatus"):
+		return &apiv1alpha1.MotorScheduleStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MotorStep"):
 		return &apiv1alpha1.MotorStepApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MotorStepSpec"):
@@ -128,6 +140,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.PackageArchiveApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PackageSources"):
 		return &apiv1alpha1.PackageSourcesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ParameterValue"):
+		return &apiv1alpha1.ParameterValueApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PauseStatus"):
 		return &apiv1alpha1.PauseStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PendingAction"):
@@ -178,6 +192,14 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RunSkillApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RunStats"):
 		return &apiv1alpha1.RunStatsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RunTemplate"):
+		return &apiv1alpha1.RunTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RunTemplateMetadata"):
+		return &apiv1alpha1.RunTemplateMetadataApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RunTemplateRef"):
+		return &apiv1alpha1.RunTemplateRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RunTemplateSpec"):
+		return &apiv1alpha1.RunTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxBounds"):
 		return &apiv1alpha1.SandboxBoundsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SandboxPool"):
@@ -244,6 +266,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SkillStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SkillUsage"):
 		return &apiv1alpha1.SkillUsageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SkippedStart"):
+		return &apiv1alpha1.SkippedStartApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SlackReceiver"):
 		return &apiv1alpha1.SlackReceiverApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StepAsk"):
@@ -260,6 +284,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.StepSandboxApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StorageStatus"):
 		return &apiv1alpha1.StorageStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TemplateParameter"):
+		return &apiv1alpha1.TemplateParameterApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TemplateResources"):
+		return &apiv1alpha1.TemplateResourcesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TemplateSandbox"):
+		return &apiv1alpha1.TemplateSandboxApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ToolCall"):
 		return &apiv1alpha1.ToolCallApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ToolResult"):

@@ -43,6 +43,10 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorCortices().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("motorruns"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorRuns().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("motorruntemplates"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorRunTemplates().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("motorschedules"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorSchedules().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("motorsteps"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.MotorCortex().V1alpha1().MotorSteps().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("sandboxpools"):

@@ -20,6 +20,22 @@ type MotorRunListerExpansion interface{}
 // MotorRunNamespaceLister.
 type MotorRunNamespaceListerExpansion interface{}
 
+// MotorRunTemplateListerExpansion allows custom methods to be added to
+// MotorRunTemplateLister.
+type MotorRunTemplateListerExpansion interface{}
+
+// MotorRunTemplateNamespaceListerExpansion allows custom methods to be added to
+// MotorRunTemplateNamespaceLister.
+type MotorRunTemplateNamespaceListerExpansion interface{}
+
+// MotorScheduleListerExpansion allows custom methods to be added to
+// MotorScheduleLister.
+type MotorScheduleListerExpansion interface{}
+
+// MotorScheduleNamespaceListerExpansion allows custom methods to be added to
+// MotorScheduleNamespaceLister.
+type MotorScheduleNamespaceListerExpansion interface{}
+
 // MotorStepListerExpansion allows custom methods to be added to
 // MotorStepLister.
 type MotorStepListerExpansion interface{}

@@ -14,6 +14,10 @@ type Interface interface {
 	MotorCortices() TypedMotorCortexInformer
 	// MotorRuns returns a MotorRunInformer.
 	MotorRuns() TypedMotorRunInformer
+	// MotorRunTemplates returns a MotorRunTemplateInformer.
+	MotorRunTemplates() TypedMotorRunTemplateInformer
+	// MotorSchedules returns a MotorScheduleInformer.
+	MotorSchedules() TypedMotorScheduleInformer
 	// MotorSteps returns a MotorStepInformer.
 	MotorSteps() TypedMotorStepInformer
 	// SandboxPools returns a SandboxPoolInformer.
@@ -43,6 +47,16 @@ func (v *version) MotorCortices() TypedMotorCortexInformer {
 // MotorRuns returns a TypedMotorRunInformer.
 func (v *version) MotorRuns() TypedMotorRunInformer {
 	return &motorRunInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// MotorRunTemplates returns a TypedMotorRunTemplateInformer.
+func (v *version) MotorRunTemplates() TypedMotorRunTemplateInformer {
+	return &motorRunTemplateInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// MotorSchedules returns a TypedMotorScheduleInformer.
+func (v *version) MotorSchedules() TypedMotorScheduleInformer {
+	return &motorScheduleInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // MotorSteps returns a TypedMotorStepInformer.

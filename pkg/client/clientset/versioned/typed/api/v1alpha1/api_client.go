@@ -16,6 +16,8 @@ type MotorCortexV1alpha1Interface interface {
 	RESTClient() rest.Interface
 	MotorCorticesGetter
 	MotorRunsGetter
+	MotorRunTemplatesGetter
+	MotorSchedulesGetter
 	MotorStepsGetter
 	SandboxPoolsGetter
 	SkillsGetter
@@ -33,6 +35,14 @@ func (c *MotorCortexV1alpha1Client) MotorCortices(namespace string) MotorCortexI
 
 func (c *MotorCortexV1alpha1Client) MotorRuns(namespace string) MotorRunInterface {
 	return newMotorRuns(c, namespace)
+}
+
+func (c *MotorCortexV1alpha1Client) MotorRunTemplates(namespace string) MotorRunTemplateInterface {
+	return newMotorRunTemplates(c, namespace)
+}
+
+func (c *MotorCortexV1alpha1Client) MotorSchedules(namespace string) MotorScheduleInterface {
+	return newMotorSchedules(c, namespace)
 }
 
 func (c *MotorCortexV1alpha1Client) MotorSteps(namespace string) MotorStepInterface {

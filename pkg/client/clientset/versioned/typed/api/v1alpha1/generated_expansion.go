@@ -8,6 +8,10 @@ type MotorCortexExpansion interface{}
 
 type MotorRunExpansion interface{}
 
+type MotorRunTemplateExpansion interface{}
+
+type MotorScheduleExpansion interface{}
+
 type MotorStepExpansion interface{}
 
 type SandboxPoolExpansion interface{}

@@ -22,6 +22,14 @@ func (c *FakeMotorCortexV1alpha1) MotorRuns(namespace string) v1alpha1.MotorRunI
 	return newFakeMotorRuns(c, namespace)
 }
 
+func (c *FakeMotorCortexV1alpha1) MotorRunTemplates(namespace string) v1alpha1.MotorRunTemplateInterface {
+	return newFakeMotorRunTemplates(c, namespace)
+}
+
+func (c *FakeMotorCortexV1alpha1) MotorSchedules(namespace string) v1alpha1.MotorScheduleInterface {
+	return newFakeMotorSchedules(c, namespace)
+}
+
 func (c *FakeMotorCortexV1alpha1) MotorSteps(namespace string) v1alpha1.MotorStepInterface {
 	return newFakeMotorSteps(c, namespace)
 }
