@@ -25,10 +25,10 @@ const (
 // headLabels are the labels that the manager reads of watched objects, and headAnnotations the annotations. Only builds with faults use the last
 // one.
 var (
-	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy, v1alpha1.LabelPool}
+	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy, v1alpha1.LabelPool, v1alpha1.LabelSchedule}
 	headAnnotations = []string{
 		v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, v1alpha1.AnnotationPool, v1alpha1.AnnotationAttempt,
-		v1alpha1.AnnotationLeaving, v1alpha1.AnnotationTraceParent, "faults.motorcortex.dev/kill",
+		v1alpha1.AnnotationLeaving, v1alpha1.AnnotationTraceParent, v1alpha1.AnnotationScheduledAt, "faults.motorcortex.dev/kill",
 	}
 )
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/audit/watch"
 	"motorcortex.dev/motorcortex/internal/controller/energy"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
+	"motorcortex.dev/motorcortex/internal/controller/schedule"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine"
@@ -28,6 +30,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 	"motorcortex.dev/motorcortex/internal/recent"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	skillsource "motorcortex.dev/motorcortex/internal/skill/source"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
@@ -126,6 +129,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err := errors.Join(
 		setupEnergy(mgr, reconciler.Energy), setupSignals(mgr, clock, models, out, told.signals), setupAudit(mgr, keeper, o.auditFormat, log),
 		setupTraces(mgr, clock, leases.Leases(o.namespace), o, told.traces, log),
+		setupSchedules(mgr, clock, o),
 	); err != nil {
 		return err
 	}
@@ -199,4 +203,18 @@ func setupSkills(mgr ctrl.Manager, clock *timekeeper.Clock, o options, out outsi
 		Now:   clock.Now,
 	}
 	return skills.SetupWithManager(mgr)
+}
+
+// setupSchedules builds the controller of schedules.
+func setupSchedules(mgr ctrl.Manager, clock *timekeeper.Clock, o options) error {
+	r := &schedule.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reviews: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Now: clock.Now,
+	}
+	if o.archiveBucket != "" {
+		r.Archiving = runpolicy.Archiving{Wait: cmp.Or(o.archiveWait, runpolicy.ArchiveWait), Required: o.archiveRequired}
+	}
+	if err := r.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the controller of schedules: %w", err)
+	}
+	return nil
 }

@@ -90,6 +90,10 @@ func admissionInForce(ctx context.Context) bool {
 	if err := admin.Create(ctx, rejected, client.DryRunAll); err != nil || rejected.Spec.Rejections[0].RejectedBy == "" {
 		return false
 	}
+	stamped := newSchedule("default")
+	if err := admin.Create(ctx, stamped, client.DryRunAll); err != nil || stamped.Spec.Requester == nil {
+		return false
+	}
 	nobody, err := clientAs("nobody", "system:masters")
 	if err != nil {
 		return false
@@ -121,6 +125,7 @@ func admissionInForce(ctx context.Context) bool {
 		"motorcortex-sandbox-access":  execInto(ctx, nobody, "default", "no-motor-sandbox", "exec"),
 		"motorcortex-accounts":        proxy.Create(ctx, secretOf(managerNamespace, "probe", "Opaque"), client.DryRunAll),
 		"motorcortex-skills":          as.Create(ctx, rejected, client.DryRunAll),
+		"motorcortex-schedules":       as.Create(ctx, newSchedule("default"), client.DryRunAll),
 		"motorcortex-skill-files":     nobody.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe", Labels: map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSkill}}}, client.DryRunAll),
 		"motorcortex-grants":          nobody.Create(ctx, secretOf(managerNamespace, "probe", "motorcortex.dev/egress-grant"), client.DryRunAll),
 	} {
