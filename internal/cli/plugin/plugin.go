@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/exec"
 	"motorcortex.dev/motorcortex/internal/cli/inbox"
 	"motorcortex.dev/motorcortex/internal/cli/mcp"
+	"motorcortex.dev/motorcortex/internal/cli/schedule"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
 	"motorcortex.dev/motorcortex/internal/cli/start"
 	"motorcortex.dev/motorcortex/internal/cli/steer"
@@ -38,6 +39,7 @@ func New(s verb.Streams) *cobra.Command {
 	p := verb.Program(s, "kubectl-motor", "kubectl motor", "Work with Motor Cortex.",
 		archive.New(s, archive.Reader(at.Connect)),
 		skill.New(skill.Command{Streams: s, Connect: at.Connect, Wait: decisionTimeout}),
+		schedule.New(schedule.Command{Streams: s, Connect: at.Connect, Now: time.Now}),
 		credential.New(credential.Command{Streams: s, Connect: at.Connect}),
 		doctor.New(s, at.Connect, at.Raw),
 		start.New(s, at.Connect),

@@ -28,12 +28,12 @@ const maxTask = 32768
 
 // options are the flags.
 type options struct {
-	name, skill, model            string
-	tools, domains, inputs, files []string
-	follow                        bool
-	until                         follow.Options
-	format                        output.Format
-	where                         string
+	name, skill, model, template          string
+	tools, domains, inputs, files, values []string
+	follow                                bool
+	until                                 follow.Options
+	format                                output.Format
+	where                                 string
 }
 
 // New is the verb.
@@ -45,9 +45,17 @@ func New(s verb.Streams, connect cluster.Connect) *cobra.Command {
 With --follow, what it does is printed as it happens, and the exit code is that of its outcome: 0 if it succeeded, 1 if not, 2 if it waits for a person
 when --timeout is over, 3 if it does not wait then, and 5 if the cluster cannot be asked.`,
 		Example: `  kubectl motor run "Report the positions below target in artifacts/report.md" --tools read,write,code --file portfolio.csv --follow
-  kubectl motor run --skill agentmail --input to=a@example.org "say hello"`,
+  kubectl motor run --skill agentmail --input to=a@example.org "say hello"
+  kubectl motor run --template report --param city=Bern --follow`,
 	}
 	var o options
+	withTask := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if o.template != "" {
+			return verb.Args()(cmd, args)
+		}
+		return withTask(cmd, args)
+	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.name, "name", "", "name of the run; unset, the API server makes one up")
 	fs.StringSliceVar(&o.tools, "tools", nil, "tools that the model may use, as in read,write,code")
@@ -55,6 +63,8 @@ when --timeout is over, 3 if it does not wait then, and 5 if the cluster cannot 
 	fs.StringVar(&o.skill, "skill", "", "skill that the run uses")
 	fs.StringArrayVar(&o.inputs, "input", nil, "NAME=VALUE for an input of the skill")
 	fs.StringArrayVar(&o.files, "file", nil, "file for the workspace, PATH or PATH=PATH-IN-THE-WORKSPACE; a symbolic link is followed, as cp does")
+	fs.StringVar(&o.template, "template", "", "MotorRunTemplate of which the run is made, instead of a TASK")
+	fs.StringArrayVar(&o.values, "param", nil, "NAME=VALUE for a parameter of the template")
 	fs.StringVar(&o.model, "model", "", "model, instead of the one of the namespace")
 	fs.BoolVarP(&o.follow, "follow", "f", false, "print what the run does until it has ended")
 	fs.DurationVar(&o.until.Timeout, "timeout", 0, "follow for so long at most, as in 10m")
@@ -68,17 +78,33 @@ when --timeout is over, 3 if it does not wait then, and 5 if the cluster cannot 
 			return verb.Misusedf("--output goes with --follow")
 		}
 		o.where = cluster.Selected(cmd)
-		run, err := o.build(args[0], s.In)
+		build, err := o.maker(args, s.In)
 		if err != nil {
 			return err
 		}
-		return o.start(cmd.Context(), s, connect, run)
+		return o.start(cmd.Context(), s, connect, build)
 	}
 	return cmd
 }
 
-func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Connect, run *v1alpha1.MotorRun) error {
+// maker returns what makes the run, by the flags alone or of a template. It returns an error if the flags do not fit together.
+func (o *options) maker(args []string, in io.Reader) (maker, error) {
+	if o.template != "" {
+		return o.ofTemplate()
+	}
+	if len(o.values) > 0 {
+		return nil, verb.Misusedf("--param goes with --template")
+	}
+	run, err := o.build(args[0], in)
+	return func(context.Context, client.Reader, string) (*v1alpha1.MotorRun, error) { return run, nil }, err
+}
+
+func (o *options) start(ctx context.Context, s verb.Streams, connect cluster.Connect, build maker) error {
 	c, namespace, err := connect()
+	if err != nil {
+		return o.unknown(err)
+	}
+	run, err := build(ctx, c, namespace)
 	if err != nil {
 		return o.unknown(err)
 	}
