@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
 
@@ -118,4 +119,39 @@ func TestARelayedChunkIsWithinItsBudget(t *testing.T) {
 	if there/2 > budget {
 		t.Errorf("a relayed chunk makes %g allocations; at most %d are allowed", there/2, budget)
 	}
+}
+
+// A sandbox keeps many connections open on which nothing moves, and so do many sandboxes.
+func TestAnIdleTunnelIsWithinItsBudget(t *testing.T) {
+	const tunnels, budget = 300, 12 << 10
+	w, host := budgeted(t)
+	head, hello, buf := []byte(connectTo("example.org:443")), helloOf(t, "example.org"), make([]byte, 8<<10)
+	each := func(to string, head []byte) int {
+		before := held()
+		conns := make([]net.Conn, tunnels)
+		for i := range conns {
+			conns[i] = opened(t, to, head, hello, buf)
+		}
+		with := held()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+		return (with - before) / tunnels
+	}
+	direct := each(host, nil)
+	tunnel := each(w.addr, head)
+	t.Logf("bytes of an idle tunnel: %d, and %d without the proxy", tunnel, direct)
+	if tunnel-direct > budget {
+		t.Errorf("the proxy holds %d bytes for an idle tunnel; at most %d are allowed", tunnel-direct, budget)
+	}
+}
+
+// held is the memory of objects that are in use and of stacks.
+func held() int {
+	var m runtime.MemStats
+	for range 3 { // Stacks shrink by half each time, and what a pool holds goes at the second time.
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc + m.StackInuse)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,8 @@ type exchange struct {
 	pre []byte
 	// end ends the connection from outside.
 	end func(Reason)
+	// undo is what is done when the exchange is over, the last one first.
+	undo []func()
 
 	method  string
 	target  Target
@@ -55,6 +58,17 @@ type exchange struct {
 	// address is the dialed address, or the one that was refused because it is of the class.
 	address netip.Addr
 	class   string
+}
+
+// after lets a function be called when the exchange is over.
+func (x *exchange) after(do func()) { x.undo = append(x.undo, do) }
+
+// over undoes what was set up for the exchange.
+func (x *exchange) over() {
+	for _, undo := range slices.Backward(x.undo) {
+		undo()
+	}
+	x.undo = nil
 }
 
 // reached notes the address that was dialed or, with its class, refused.

@@ -131,18 +131,29 @@ func (s *Server) accept(ctx, base context.Context, ln net.Listener, serving *syn
 func (s *Server) welcome(base context.Context, conn net.Conn, serving *sync.WaitGroup) {
 	x := &exchange{server: s, client: conn, source: sourceOf(conn.RemoteAddr()), begun: time.Now()}
 	if s.sources.enter(x.source) {
+		x.after(s.sources.leave)
+		x.after(func() { _ = conn.Close() })
 		serving.Go(func() {
-			defer s.sources.leave()
-			s.guard(base, x, func() { s.serve(base, x) })
+			// A tunnel is served from here, where little is on the stack. It has grown for the ClientHello and the audit line, and can shrink now.
+			if rest := s.guard(base, x, func() (rest func()) { return s.serve(base, x) }); rest != nil {
+				s.guard(base, x, func() func() {
+					rest()
+					return nil
+				})
+			}
 		})
 		return
 	}
 	x.record(x.denial(ReasonTooMany))
 	select {
 	case s.refusing <- struct{}{}:
+		x.after(func() { <-s.refusing })
+		x.after(func() { _ = conn.Close() })
 		serving.Go(func() {
-			defer func() { <-s.refusing }()
-			s.guard(base, x, func() { x.write(x.answer(ReasonTooMany)) })
+			s.guard(base, x, func() func() {
+				x.write(x.answer(ReasonTooMany))
+				return nil
+			})
 		})
 	default:
 		if tcp, ok := conn.(*net.TCPConn); ok {
@@ -152,16 +163,19 @@ func (s *Server) welcome(base context.Context, conn net.Conn, serving *sync.Wait
 	}
 }
 
-// guard closes the connection when the function that serves it has ended. A panic ends one connection, and not the proxy for all clients.
-// The log has the position of the panic and not its text, which may have a client's bytes in it.
-func (s *Server) guard(ctx context.Context, x *exchange, serve func()) {
-	defer x.client.Close()
+// guard calls a function that serves a connection, and ends the exchange unless the function returns what serves the rest of it. A panic ends
+// one connection, and not the proxy for all clients. The log has the position of the panic and not its text, which may have a client's bytes in
+// it.
+func (s *Server) guard(ctx context.Context, x *exchange, serve func() (rest func())) (rest func()) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.log.ErrorContext(ctx, "a connection of the egress proxy ended with a fault", "type", fmt.Sprintf("%T", fault), "at", callers())
 		}
+		if rest == nil {
+			x.over()
+		}
 	}()
-	serve()
+	return serve()
 }
 
 // callers names the functions that led here, the nearest first.
@@ -193,23 +207,25 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-// serve takes one connection from its head to its end.
-func (s *Server) serve(base context.Context, x *exchange) {
+// serve takes one connection from its head to its end. It returns what serves the rest of a tunnel.
+func (s *Server) serve(base context.Context, x *exchange) (rest func()) {
 	conn := x.client
 	s.metrics.connections.Inc()
-	defer s.metrics.connections.Dec()
+	x.after(s.metrics.connections.Dec)
 	held := 0
 	x.known = sync.OnceFunc(func() { s.sources.known(x.source, held) })
-	defer x.known()
+	x.after(x.known)
 
 	ctx, cancel := context.WithCancelCause(base)
-	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
+	x.after(func() {
+		stop()
+		cancel(nil)
+	})
 	x.end = func(why Reason) { cancel(ended(why)) }
 
 	_ = conn.SetReadDeadline(time.Now().Add(s.timeouts.Head))
-	req, rest, reason := readRequest(conn, func(bytes int) bool {
+	req, pre, reason := readRequest(conn, func(bytes int) bool {
 		if !s.sources.hold(x.source, bytes) {
 			return false
 		}
@@ -217,7 +233,7 @@ func (s *Server) serve(base context.Context, x *exchange) {
 		return true
 	})
 	if reason == ReasonClosed {
-		return
+		return nil
 	}
 	x.method, x.target = req.method, Target{Host: req.host, Port: req.port}
 	if reason == "" {
@@ -225,11 +241,11 @@ func (s *Server) serve(base context.Context, x *exchange) {
 	}
 	if reason != "" {
 		x.refuse(reason)
-		return
+		return nil
 	}
 	_ = conn.SetReadDeadline(time.Time{})
-	x.pre = rest
-	x.dispatch(ctx, req)
+	x.pre = pre
+	return x.dispatch(ctx, req)
 }
 
 // admit identifies the client, and counts the request.
@@ -248,26 +264,26 @@ func (s *Server) isReady() bool {
 	return (s.ready == nil || s.ready()) && s.prefixes != nil && s.prefixes() != nil
 }
 
-// dispatch serves a request whose run is known.
-func (x *exchange) dispatch(ctx context.Context, req *request) {
+// dispatch serves a request whose run is known, and returns what serves the rest of a tunnel.
+func (x *exchange) dispatch(ctx context.Context, req *request) (rest func()) {
 	if req.kind == kindCheck {
 		x.check()
-		return
+		return nil
 	}
 	l := &link{host: req.host, port: req.port, end: x.end}
 	leave, reason := x.enter(l)
 	if reason != "" {
 		x.refuse(reason)
-		return
+		return nil
 	}
-	defer leave()
+	x.after(leave)
 	// The run counts the connection first: one that lingers over its refusal must count against a run.
 	x.known()
 	if req.kind == kindConnect {
-		x.connect(ctx, l.bound)
-		return
+		return x.connect(ctx, l.bound)
 	}
 	x.plain(ctx, req, l.bound)
+	return nil
 }
 
 // enter counts the connection as one of its run, and registers it, so that it ends when its grant does. leave must follow.
