@@ -30,6 +30,23 @@ func FormerOf(g *Grants, runUID string) (n, size int) {
 	return len(g.runs[runUID].values.former), size
 }
 
+// LargeBuffers takes that many buffers for tunnels in which bytes come fast, and gives all of them back. It returns how many of them were large.
+func LargeBuffers(s *Server, n int) (large int) {
+	taken := make([][]byte, n)
+	for i := range taken {
+		if taken[i] = s.buffers.take(true); len(taken[i]) == largeBuffer {
+			large++
+		}
+	}
+	for _, buf := range taken {
+		s.buffers.give(buf)
+	}
+	return large
+}
+
+// MostLarge is how many large buffers there are at once.
+const MostLarge = maxLarge
+
 // ReadHead reads and parses the head of a request.
 func ReadHead(r io.Reader) Reason {
 	head, _, reason := readHead(r, make([]byte, firstHead), func(int) bool { return true })

@@ -42,6 +42,7 @@ type Server struct {
 	limits   Limits
 	timeouts Timeouts
 	sources  *sources
+	buffers  *buffers
 	// refusing has a slot for each client over the limits that is answered all the same.
 	refusing chan struct{}
 	// unknown bounds the audit lines about unknown clients.
@@ -58,7 +59,7 @@ func New(cfg Config) (*Server, error) {
 		grants: cfg.Grants, ready: cfg.Ready, prefixes: cfg.ForbiddenPrefixes, resolver: cfg.Resolver, dialTCP: cfg.Dial,
 		terminator: cfg.Terminator, reporter: cfg.Reporter, now: cfg.Now, log: cfg.Logger,
 		limits: cfg.Limits.complete(), timeouts: cfg.Timeouts.complete(), unknown: newLineLimit(),
-		refusing: make(chan struct{}, maxRefusing),
+		refusing: make(chan struct{}, maxRefusing), buffers: newBuffers(),
 	}
 	s.sources = newSources(s.limits)
 	if s.resolver == nil {

@@ -7,17 +7,69 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// piece is how much a tunnel moves before its bytes are counted. A run can go over its limit by two pieces a connection.
-const piece = 4 << 20
+const (
+	// smallBuffer is what a tunnel moves at once, and largeBuffer what it moves while bytes come fast: a wake-up costs as much as to copy tens of KiB.
+	// A run can go over its limit by two of these a connection.
+	smallBuffer, largeBuffer = 16 << 10, 256 << 10
+	// maxLarge is how many large buffers there are at once, 16 MiB: a client that does not read keeps one. Without one a tunnel takes more processor
+	// time for each byte, and goes on.
+	maxLarge = 64
+)
+
+// buffers are those of tunnels in which bytes have come. A tunnel that waits has none.
+type buffers struct {
+	small, large sync.Pool
+	// slots has a slot for each large one that is in use.
+	slots chan struct{}
+}
+
+func newBuffers() *buffers {
+	return &buffers{
+		small: sync.Pool{New: func() any { return new([smallBuffer]byte) }},
+		large: sync.Pool{New: func() any { return new([largeBuffer]byte) }},
+		slots: make(chan struct{}, maxLarge),
+	}
+}
+
+// take returns a buffer, a large one if it is asked for and there are not too many.
+func (b *buffers) take(large bool) []byte {
+	if large {
+		select {
+		case b.slots <- struct{}{}:
+			return b.large.Get().(*[largeBuffer]byte)[:]
+		default:
+		}
+	}
+	return b.small.Get().(*[smallBuffer]byte)[:]
+}
+
+// give takes back a buffer that take returned, if there is one.
+func (b *buffers) give(buf []byte) {
+	switch len(buf) {
+	case smallBuffer:
+		b.small.Put((*[smallBuffer]byte)(buf))
+	case largeBuffer:
+		b.large.Put((*[largeBuffer]byte)(buf))
+		<-b.slots
+	}
+}
+
+type tunnel struct {
+	x    *exchange
+	idle time.Duration
+	// last is when something moved, in nanoseconds.
+	last atomic.Int64
+}
 
 // tunnel moves bytes in both directions until both have ended, one of them fails or nothing moves.
 func (x *exchange) tunnel(host net.Conn) Reason {
-	t := &tunnel{x: x, idle: x.server.timeouts.Idle, wake: max(x.server.timeouts.Idle/2, time.Millisecond)}
+	t := &tunnel{x: x, idle: x.server.timeouts.Idle}
 	t.last.Store(time.Now().UnixNano())
 	back := make(chan error, 1)
 	go func() { back <- t.run(x.client, host, toClient) }()
@@ -27,16 +79,6 @@ func (x *exchange) tunnel(host net.Conn) Reason {
 		return e.why
 	}
 	return ReasonClosed
-}
-
-// lull is how long a direction in which nothing comes keeps its pipe.
-const lull = 20 * time.Millisecond
-
-type tunnel struct {
-	x          *exchange
-	idle, wake time.Duration
-	// last is when something moved, in nanoseconds.
-	last atomic.Int64
 }
 
 // run copies one direction. An end of the data is passed on, an error ends both directions.
@@ -54,23 +96,36 @@ func (t *tunnel) run(dst, src net.Conn, d direction) error {
 	return err
 }
 
-// copy passes the connections themselves to io.Copy: between two TCP connections the kernel moves the bytes then. It wakes up
-// now and then, to count and to see whether anything moved.
+// copy passes on what comes until its end. It wakes up now and then to see whether anything moves in either direction.
+//
+// The bytes go through a buffer, although the kernel can move them by itself (splice). It needs a pipe for that, of which a user who is not root gets
+// 64 of a useful size, and takes more processor time for each byte: see docs/performance.md.
 func (t *tunnel) copy(dst, src net.Conn, d direction) error {
+	s, err := newInflow(src, t.x.server.buffers)
+	if err != nil {
+		return err
+	}
+	if err := t.wakeUp(src); err != nil {
+		return err
+	}
 	for {
-		n, err := t.move(dst, src)
+		buf, n, err := s.read()
 		if n > 0 {
 			t.last.Store(time.Now().UnixNano())
-			if !t.x.moved(d, n) {
-				return ended(ReasonBytes)
+			if failed := t.write(dst, buf[:n]); failed != nil {
+				err = failed
 			}
 		}
+		s.buffers.give(buf)
+		if !t.x.moved(d, int64(n)) {
+			return ended(ReasonBytes)
+		}
 		switch {
-		case err == nil && n < piece:
+		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			if time.Since(time.Unix(0, t.last.Load())) >= t.idle {
-				return ended(ReasonIdle)
+			if err := t.wakeUp(src); err != nil {
+				return err
 			}
 		case err != nil:
 			return err
@@ -78,35 +133,95 @@ func (t *tunnel) copy(dst, src net.Conn, d direction) error {
 	}
 }
 
-// move waits until bytes arrive, and moves at most one piece. The wait is not left to io.Copy, which holds a kernel pipe for as long as it
-// waits. A user who is not root gets small pipes after the first 64, and all tunnels are slow with those.
-func (t *tunnel) move(dst, src net.Conn) (int64, error) {
-	if err := src.SetReadDeadline(time.Now().Add(t.wake)); err != nil {
-		return 0, err
+// write passes bytes on. One that takes none of them for as long as a tunnel may be idle ends the tunnel: the other direction, which looks at that as
+// well, may have ended before.
+func (t *tunnel) write(dst net.Conn, p []byte) error {
+	for {
+		_ = dst.SetWriteDeadline(time.Now().Add(max(t.idle/2, time.Millisecond)))
+		n, err := dst.Write(p)
+		if n > 0 {
+			t.last.Store(time.Now().UnixNano())
+		}
+		if p = p[n:]; !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if t.left() <= 0 {
+			return ended(ReasonIdle)
+		}
 	}
-	if err := readable(src); err != nil {
-		return 0, err
-	}
-	// Only reading has a deadline: bytes in the kernel's pipe would be lost when a write is broken off.
-	if err := src.SetReadDeadline(time.Now().Add(min(t.wake, lull))); err != nil {
-		return 0, err
-	}
-	return io.Copy(dst, &io.LimitedReader{R: src, N: piece})
 }
 
-// readable waits until a connection has something to read, be it its end or an error. One that is no socket is not waited for.
-func readable(conn net.Conn) error {
+// left is how long nothing may move from now on.
+func (t *tunnel) left() time.Duration { return t.idle - time.Since(time.Unix(0, t.last.Load())) }
+
+// wakeUp lets a wait for bytes end when the tunnel may have been idle for too long. It returns an error if it has been.
+func (t *tunnel) wakeUp(src net.Conn) error {
+	left := t.left()
+	if left <= 0 {
+		return ended(ReasonIdle)
+	}
+	return src.SetReadDeadline(time.Now().Add(left))
+}
+
+// inflow reads from a connection. While nothing comes it holds no buffer.
+type inflow struct {
+	conn    net.Conn
+	buffers *buffers
+	// raw is nil for a connection that is no socket.
+	raw syscall.RawConn
+	// try is tryRead, made once: as a value it takes memory.
+	try func(fd uintptr) bool
+	// fast is true while bytes come fast: there were enough for a small buffer at the last read.
+	fast bool
+
+	buf []byte
+	n   int
+	err error
+}
+
+func newInflow(conn net.Conn, b *buffers) (*inflow, error) {
+	s := &inflow{conn: conn, buffers: b}
 	socket, ok := conn.(syscall.Conn)
 	if !ok {
-		return nil
+		return s, nil
 	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return err
+	var err error
+	s.raw, err = socket.SyscallConn()
+	s.try = s.tryRead
+	return s, err
+}
+
+// read waits for bytes, and returns them with the buffer that they are in, which the caller gives back. At the end it returns io.EOF.
+func (s *inflow) read() (buf []byte, n int, err error) {
+	if s.raw == nil {
+		buf = s.buffers.take(false)
+		n, err = s.conn.Read(buf)
+		return buf, n, err
 	}
-	var one [1]byte
-	return raw.Read(func(fd uintptr) bool {
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
-		return !errors.Is(err, syscall.EAGAIN)
-	})
+	s.buf, s.n, s.err = nil, 0, nil
+	if err := s.raw.Read(s.try); err != nil {
+		return s.buf, 0, err
+	}
+	if s.n == 0 && s.err == nil {
+		return s.buf, 0, io.EOF
+	}
+	s.fast = s.n >= smallBuffer
+	return s.buf, s.n, s.err
+}
+
+// tryRead reads what there is, and reports whether there was anything: bytes, the end or an error.
+func (s *inflow) tryRead(fd uintptr) bool {
+	buf := s.buffers.take(s.fast)
+	for {
+		s.n, s.err = syscall.Read(int(fd), buf)
+		switch {
+		case errors.Is(s.err, syscall.EINTR):
+		case errors.Is(s.err, syscall.EAGAIN):
+			s.buffers.give(buf)
+			return false
+		default:
+			s.n, s.buf = max(s.n, 0), buf
+			return true
+		}
+	}
 }
