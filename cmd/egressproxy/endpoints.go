@@ -14,10 +14,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"motorcortex.dev/motorcortex/internal/serving/room"
 )
 
-// endpointTimeout bounds a request for metrics or of a probe.
-const endpointTimeout = 10 * time.Second
+const (
+	// endpointTimeout bounds a request for metrics or of a probe, and endpointIdle the time until the next one.
+	endpointTimeout, endpointIdle = 10 * time.Second, 2 * time.Minute
+	// endpointConnections is how many connections each of the two servers has at once. A Prometheus and a node have one or two.
+	endpointConnections = 64
+)
 
 // serveEndpoints serves metrics and probes until stop is called, which waits for both.
 func serveEndpoints(ctx context.Context, o options, metrics prometheus.Gatherer, ready func() bool, log *slog.Logger) (stop func(), err error) {
@@ -41,15 +47,26 @@ func serveEndpoints(ctx context.Context, o options, metrics prometheus.Gatherer,
 			stop()
 			return nil, fmt.Errorf("listen for metrics and probes: %w", err)
 		}
-		server := &http.Server{Handler: handler, ReadTimeout: endpointTimeout, WriteTimeout: endpointTimeout, MaxHeaderBytes: 16 << 10}
+		server, bounded := endpoint(listener, handler)
 		servers = append(servers, server)
 		serving.Go(func() {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("metrics or probes are not served any more", "error", err)
 			}
 		})
 	}
 	return stop, nil
+}
+
+// endpoint makes a server with bounds, and the listener that it must accept from. Any Pod that reaches the port could hold the memory and the file
+// descriptors of the proxy otherwise, and with them the way out of all sandboxes.
+func endpoint(listener net.Listener, handler http.Handler) (*http.Server, net.Listener) {
+	server := &http.Server{
+		Handler: handler, ReadTimeout: endpointTimeout, WriteTimeout: endpointTimeout, IdleTimeout: endpointIdle, MaxHeaderBytes: 16 << 10,
+	}
+	bounded := room.New(listener, endpointConnections)
+	bounded.Watch(server)
+	return server, bounded
 }
 
 func probes(ready func() bool) http.Handler {

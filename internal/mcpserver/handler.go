@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"motorcortex.dev/motorcortex/internal/serving/room"
 	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
@@ -51,6 +52,7 @@ func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: SessionIdle, MaxRequestBodyBytes: MaxMessage})
 	toSession := fewBytes(oneMessage(sessions))
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		room.Known(r.Context())
 		s := find(w, r)
 		if s == nil {
 			return
@@ -142,14 +144,14 @@ func sharerOf(r *http.Request) string {
 
 // fewRequests bounds the requests at once.
 func fewRequests(next http.Handler) http.Handler {
-	room := shares.New(allRequests, requestsOf)
+	places := shares.New(allRequests, requestsOf)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		account := sharerOf(r)
-		if !room.Take(account, 1) {
+		if !places.Take(account, 1) {
 			Busy(w, "requests")
 			return
 		}
-		defer room.Give(account, 1)
+		defer places.Give(account, 1)
 		next.ServeHTTP(w, r)
 	})
 }

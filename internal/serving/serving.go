@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+
+	"motorcortex.dev/motorcortex/internal/serving/room"
 )
 
 // Options are the flags that such servers share.
@@ -55,9 +57,13 @@ func (o *Options) Check(secrets string) error {
 // Make returns the server. Its requests must end with the context. closing is called before its connections are closed, unless it is nil.
 type Make func(ctx context.Context) (server *http.Server, closing func(), err error)
 
-// Run serves until ctx is done, and then for the delay that the options set. It closes the listener.
+// maxConnections is how many connections a server has at once.
+const maxConnections = 2048
+
+// Run serves until ctx is done, and then for the delay that the options set. It closes the listener. What the server serves must call room.Known when
+// a client has shown who it is.
 func Run(ctx context.Context, o *Options, listener net.Listener, log *slog.Logger, of Make) error {
-	bounded := newConnections(listener, maxConnections)
+	bounded := room.New(listener, maxConnections)
 	listener = bounded
 	defer func() { _ = bounded.Close() }() // The server has closed it, if there was one.
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -82,7 +88,7 @@ func Run(ctx context.Context, o *Options, listener net.Listener, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	server.ConnState = bounded.state
+	bounded.Watch(server)
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // Connections that a stranger breaks off are no event.
 	stopHealth, err := serveHealth(base, o.Health, func() bool { return ctx.Err() == nil })
 	if err != nil {
@@ -117,6 +123,9 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
+// maxProbes is how many connections for probes a server has at once. The node has one or two.
+const maxProbes = 64
+
 // serveHealth answers the probes of the node. The returned function ends it.
 func serveHealth(ctx context.Context, address string, ready func() bool) (stop func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -124,10 +133,12 @@ func serveHealth(ctx context.Context, address string, ready func() bool) (stop f
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
 	h := &http.Server{Handler: probes(ready), ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	bounded := room.New(listener, maxProbes)
+	bounded.Watch(h)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = h.Serve(listener) // It returns when it is closed.
+		_ = h.Serve(bounded) // It returns when it is closed.
 	}()
 	return func() { _ = h.Close(); <-ended }, nil
 }

@@ -68,7 +68,7 @@ func serveMetrics(t *testing.T, more map[string]http.Handler) (string, *reviewed
 	must(t, err)
 	bounds := endpoint.Default
 	// All clients of the tests have one address.
-	bounds.Connections, bounds.ConnectionsOf = 1024, 1024
+	bounds.Connections = 1024
 	server, _, err := endpoint.New(t.Context(), endpoint.Options{
 		Address: "127.0.0.1:0", Secure: true, Gatherer: ctrlmetrics.Registry, Others: more, Filter: filter, Logger: slog.New(slog.DiscardHandler),
 	}, bounds)

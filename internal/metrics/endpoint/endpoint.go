@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"motorcortex.dev/motorcortex/internal/serving/room"
 )
 
 const (
@@ -54,17 +56,17 @@ type Options struct {
 
 // Bounds are what clients may use. Handshakes of TLS count as headers.
 type Bounds struct {
-	// Connections are open at once, and ConnectionsOf of one address.
-	Connections, ConnectionsOf int
+	// Connections are open at once. Another one takes the place of one that the package room chooses.
+	Connections int
 	// Header, Read, Write and Idle are how long the headers of a request, all of it, its answer, and the time until the next one may take.
 	Header, Read, Write, Idle time.Duration
 	// HeaderBytes is the most bytes of headers. A client that sends up to 4 KiB more is still answered.
 	HeaderBytes int
 }
 
-// Default are the bounds of the manager. A Prometheus has one connection, or two; a person, a port-forward and an agent of a node come from one address.
+// Default are the bounds of the manager. A Prometheus has one connection, or two.
 var Default = Bounds{
-	Connections: 64, ConnectionsOf: 16, Header: 5 * time.Second, Read: 10 * time.Second, Write: 30 * time.Second, Idle: 2 * time.Minute, HeaderBytes: 24 << 10,
+	Connections: 64, Header: 5 * time.Second, Read: 10 * time.Second, Write: 30 * time.Second, Idle: 2 * time.Minute, HeaderBytes: 24 << 10,
 }
 
 // New makes the server and what keeps its certificate up to date, which is nil without files. It listens at once, and serves when it is started: the
@@ -84,18 +86,18 @@ func New(ctx context.Context, o Options, b Bounds) (server *manager.Server, cert
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for readers of metrics: %w", err)
 	}
+	serves := &http.Server{
+		Handler: handler, ReadHeaderTimeout: b.Header, ReadTimeout: b.Read, WriteTimeout: b.Write, IdleTimeout: b.Idle, MaxHeaderBytes: b.HeaderBytes,
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug), // Connections that a stranger breaks off are no event.
+	}
 	// Connections are counted before their handshakes, which cost the most.
-	at = bounded(at, b.Connections, b.ConnectionsOf)
+	bounded := room.New(at, b.Connections)
+	bounded.Watch(serves)
+	at = bounded
 	if config != nil {
 		at = tls.NewListener(at, config)
 	}
-	return &manager.Server{
-		Name: "metrics", Listener: at, ShutdownTimeout: new(endTime),
-		Server: &http.Server{
-			Handler: handler, ReadHeaderTimeout: b.Header, ReadTimeout: b.Read, WriteTimeout: b.Write, IdleTimeout: b.Idle, MaxHeaderBytes: b.HeaderBytes,
-			ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug), // Connections that a stranger breaks off are no event.
-		},
-	}, certificate, nil
+	return &manager.Server{Name: "metrics", Listener: at, ShutdownTimeout: new(endTime), Server: serves}, certificate, nil
 }
 
 // handler has the metrics and the other paths behind the filter.
@@ -111,13 +113,21 @@ func (o *Options) handler() (http.Handler, error) {
 	for path, h := range paths {
 		if o.Filter != nil {
 			var err error
-			if h, err = o.Filter(logr.FromSlogHandler(o.Logger.Handler()).WithValues("path", path), h); err != nil {
+			if h, err = o.Filter(logr.FromSlogHandler(o.Logger.Handler()).WithValues("path", path), known(h)); err != nil {
 				return nil, fmt.Errorf("make the filter of %s: %w", path, err)
 			}
 		}
 		mux.Handle(path, h)
 	}
 	return mux, nil
+}
+
+// known notes that a client has shown who it is, and serves its request.
+func known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		room.Known(r.Context())
+		next.ServeHTTP(w, r)
+	})
 }
 
 // tls returns the configuration with the certificate of the folder, or with a new one.

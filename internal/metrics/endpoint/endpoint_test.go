@@ -3,8 +3,11 @@
 package endpoint
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -83,15 +86,7 @@ func TestMetricsAndOtherPathsAreBehindTheFilter(t *testing.T) {
 	at := serve(t, Options{
 		Secure: true, Gatherer: registry,
 		Others: map[string]http.Handler{"/more": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "more") })},
-		Filter: func(_ logr.Logger, next http.Handler) (http.Handler, error) {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Authorization") == "" {
-					http.Error(w, "no", http.StatusUnauthorized)
-					return
-				}
-				next.ServeHTTP(w, r)
-			}), nil
-		},
+		Filter: withToken,
 	}, nil)
 	for path, want := range map[string]string{"/metrics": "shown 0", "/more": "more"} {
 		if status, body := get(t, "https://"+at+path, nil); status != http.StatusUnauthorized || strings.Contains(body, want) {
@@ -131,13 +126,33 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 	}
 }
 
-// Another connection of an address with too many is closed, and a reader at another address is served.
+// Strangers who hold all places keep no reader out, from however many addresses they come, and a reader keeps its connection.
 func TestManyConnectionsKeepNoReaderOut(t *testing.T) {
 	t.Parallel()
-	at := serve(t, Options{}, func(b *Bounds) { b.ConnectionsOf = 4 })
-	// Each of them is counted once the server has answered.
-	for range 4 {
-		c := dialFrom(t, "127.0.0.2", at)
+	const places = 8
+	at := serve(t, Options{Filter: withToken}, func(b *Bounds) { b.Connections = places })
+	reader := dialFrom(t, "127.0.0.1", at)
+	reads := func(when string) {
+		t.Helper()
+		if err := reader.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(reader, "GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n\r\n"); err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(reader), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d, %v", when, answer.StatusCode, err)
+		}
+		_ = answer.Body.Close()
+	}
+	reads("before the strangers")
+	for n := range 4 * places {
+		// Each of them has or had a place once the server has answered.
+		c := dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+n), at)
 		if _, err := io.WriteString(c, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -145,14 +160,44 @@ func TestManyConnectionsKeepNoReaderOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 20 {
-		if !closedByServer(t, dialFrom(t, "127.0.0.2", at)) {
-			t.Fatal("a fifth connection is open")
+	reads("after the strangers")
+	if status, _ := get(t, "http://"+at+Path, func(r *http.Request) { r.Header.Set("Authorization", "Bearer t") }); status != http.StatusOK {
+		t.Errorf("another reader gets %d", status)
+	}
+}
+
+// withToken lets requests with a token through.
+func withToken(_ logr.Logger, next http.Handler) (http.Handler, error) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
 		}
+		next.ServeHTTP(w, r)
+	}), nil
+}
+
+// dialFrom connects from an address of the loopback.
+func dialFrom(t *testing.T, from, to string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := d.DialContext(t.Context(), "tcp", to)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if status, _ := get(t, "http://"+at+Path, nil); status != http.StatusOK {
-		t.Errorf("a reader gets %d", status)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// closedByServer waits until the server has closed a connection, and reports whether it has.
+func closedByServer(t *testing.T, c net.Conn) bool {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
 	}
+	_, err := io.Copy(io.Discard, c)
+	var timeout net.Error
+	return !errors.As(err, &timeout) || !timeout.Timeout()
 }
 
 func TestLargeHeadersAreRefused(t *testing.T) {

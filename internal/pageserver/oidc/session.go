@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/serving/room"
 )
 
 const (
@@ -117,6 +119,7 @@ func (l *Logins) Require(next http.Handler) http.Handler {
 		switch status {
 		case 0:
 			defer end()
+			room.Known(r.Context())
 			next.ServeHTTP(w, r.WithContext(ctx))
 		case http.StatusUnauthorized:
 			l.noSession(w, errNoSession)
