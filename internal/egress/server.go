@@ -135,13 +135,17 @@ func (s *Server) welcome(base context.Context, conn net.Conn, serving *sync.Wait
 		x.after(s.sources.leave)
 		x.after(func() { _ = conn.Close() })
 		serving.Go(func() {
-			// A tunnel is served from here, where little is on the stack. It has grown for the ClientHello and the audit line, and can shrink now.
-			if rest := s.guard(base, x, func() (rest func()) { return s.serve(base, x) }); rest != nil {
+			rest := s.guard(base, x, func() (rest func()) { return s.serve(base, x) })
+			if rest == nil {
+				return
+			}
+			// The stack of this goroutine has grown for the ClientHello and the audit line. It would shrink at the next garbage collection only.
+			serving.Go(func() {
 				s.guard(base, x, func() func() {
 					rest()
 					return nil
 				})
-			}
+			})
 		})
 		return
 	}
