@@ -161,11 +161,11 @@ type recordHook struct {
 	before func(record string) error
 }
 
-func (f *recordHook) Write(p []byte) (int, error) {
+func (f *recordHook) WriteAt(p []byte, at int64) (int, error) {
 	if err := f.before(string(p)); err != nil {
 		return 0, err
 	}
-	return f.File.Write(p)
+	return f.File.WriteAt(p, at)
 }
 
 // hookRecords has the ledger of a sandbox in which no call runs ask before it writes a record.

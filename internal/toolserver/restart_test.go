@@ -109,6 +109,8 @@ type brokenFile struct{ ledger.File }
 
 func (brokenFile) Sync() error { return syscall.EIO }
 
+func (brokenFile) SyncData() error { return syscall.EIO }
+
 // A server that cannot write its ledger any more ends, so that another start reads what is there. No client hears that a call failed: it
 // may have been started.
 func TestServerEndsWithItsLedger(t *testing.T) {

@@ -7,6 +7,7 @@ package ledger
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,7 @@ func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	whole = whole[:l.log.size]
 	for size := beforeStart; size <= int64(len(whole)); size++ {
 		torn := filepath.Join(t.TempDir(), "ledger")
 		if err := os.WriteFile(torn, whole[:size], 0o600); err != nil {
@@ -198,16 +200,29 @@ func TestLedgerIsBounded(t *testing.T) {
 
 // faultyFile fails on demand, as a full or broken disk does.
 type faultyFile struct {
-	*os.File
+	File
 	write, sync, truncate error
+	// most is the most bytes that a write may have, if it is positive.
+	most int
 }
 
-func (f *faultyFile) Write(p []byte) (int, error) {
-	if f.write != nil {
-		n, _ := f.File.Write(p[:len(p)/2]) // A full disk writes a part.
-		return n, f.write
+func (f *faultyFile) WriteAt(p []byte, at int64) (int, error) {
+	failed := f.write
+	if f.most > 0 && len(p) > f.most {
+		failed = syscall.ENOSPC
 	}
-	return f.File.Write(p)
+	if failed != nil {
+		n, _ := f.File.WriteAt(p[:len(p)/2], at) // A full disk writes a part.
+		return n, failed
+	}
+	return f.File.WriteAt(p, at)
+}
+
+func (f *faultyFile) SyncData() error {
+	if f.sync != nil {
+		return f.sync
+	}
+	return f.File.SyncData()
 }
 
 func (f *faultyFile) Sync() error {
@@ -228,7 +243,7 @@ func faultyLedger(t *testing.T) (*Ledger, *faultyFile, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger")
 	l := mustOpen(t, path)
-	f := &faultyFile{File: l.log.file.(*os.File)}
+	f := &faultyFile{File: l.log.file}
 	l.log.file = f
 	return l, f, path
 }
@@ -264,6 +279,72 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 		t.Errorf("after another start: %+v", state)
 	}
 }
+
+// A disk that is nearly full has no room for the zeros behind a record, and takes the record.
+func TestLedgerOnADiskThatIsNearlyFull(t *testing.T) {
+	l, f, path := faultyLedger(t)
+	f.most = ahead
+	a := mustBegin(t, l, 0, "a")
+	if err := l.Finish(a, toolapi.Result{OK: true, Output: "done"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if state := stateOf(t, mustOpen(t, path), "a"); state.Phase != toolapi.CallFinished || state.Result.Output != "done" {
+		t.Errorf("after another start: %+v", state)
+	}
+}
+
+// The power may fail while a record is written over zeros: any part of it may be there, its end without its beginning, too. One that is not the last is
+// damage.
+func TestLedgerSurvivesAnyPartOfARecordOverZeros(t *testing.T) {
+	const first, torn = `{"kind":"epoch","epoch":3}` + "\n", `{"kind":"started","id":"a","digest":"d"}` + "\n"
+	zeros := strings.Repeat("\x00", ahead)
+	open := func(content string) error {
+		path := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(path, 4096, 64<<20)
+		if err != nil {
+			return err
+		}
+		if n := len(l.calls); l.Highest() != 3 || n != 0 {
+			t.Errorf("epoch %d, %d calls of %.80q", l.Highest(), n, content)
+		}
+		mustBegin(t, l, 3, "b")
+		return l.Close()
+	}
+	for at := 1; at < len(torn); at++ {
+		for _, part := range []string{torn[:at] + zeros, zeros[:at] + torn[at:] + zeros, torn[:at/2] + zeros[:at-at/2] + torn[at:] + zeros} {
+			if err := open(first + part); err != nil {
+				t.Errorf("%.80q: %v", part, err)
+			}
+		}
+	}
+	if err := open(first + zeros[:8] + torn[8:] + torn + zeros); err == nil {
+		t.Error("a damaged record before another one is no damage")
+	}
+}
+
+// Most records are on disk without growth of the file, which takes longer.
+func TestRecordsAreWrittenOverZeros(t *testing.T) {
+	l, f, _ := faultyLedger(t)
+	mustBegin(t, l, 0, "a")
+	f.File = noGrowth{f.File}
+	for i := range 100 {
+		c := mustBegin(t, l, 0, fmt.Sprintf("b%d", i))
+		if err := l.Finish(c, toolapi.Result{OK: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// noGrowth is a file that cannot grow.
+type noGrowth struct{ File }
+
+func (noGrowth) Sync() error { return syscall.EIO }
 
 func TestLedgerOnABrokenDisk(t *testing.T) {
 	for name, fault := range map[string]faultyFile{

@@ -50,28 +50,47 @@ type span struct{ offset, length int64 }
 // ErrDamaged means that the file may differ from what was written to it.
 var ErrDamaged = errors.New("the ledger is damaged")
 
-// log is the file of a ledger: JSON lines that are only ever added. A record counts once its line is complete
+// ahead is how many zeros are written behind a record for which the file must grow. A record in their place is on disk sooner than one that the
+// file grows for: the filesystem writes nothing else with it.
+const ahead = 64 << 10
+
+// log is the file of a ledger: JSON lines that are only ever added, and zeros behind them. A record counts once its line is complete
 // and synced, and each is synced before the next is written, so only the last line can be torn.
 type log struct {
 	file File
-	// size is the end of the last record that counts.
-	size int64
+	// size is the end of the last record that counts, and room that of the zeros behind it.
+	size, room int64
 	// broken is set, and damaged closed, when it is unknown what the file holds.
 	broken  error
 	damaged chan struct{}
 }
 
-// File is the part of a file's methods that the log needs; it is opened for appending.
+// File is the part of a file's methods that the log needs.
 type File interface {
-	io.WriteCloser
+	io.WriterAt
 	io.ReaderAt
+	io.Closer
 	Sync() error
+	// SyncData is Sync for a write that changed no more than bytes in the file.
+	SyncData() error
 	Truncate(size int64) error
+}
+
+// diskFile is a File of the filesystem.
+type diskFile struct{ *os.File }
+
+// SyncData implements File.
+func (f diskFile) SyncData() error {
+	for {
+		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {
+			return err
+		}
+	}
 }
 
 // openLedgerLog opens the file at path, passes each of its records to replay, and cuts a torn last line off.
 func openLedgerLog(path string, replay func(record, span) error) (*log, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
@@ -85,7 +104,7 @@ func openLedgerLog(path string, replay func(record, span) error) (*log, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the ledger: %w", err), file.Close())
 	}
-	return &log{file: file, size: size, damaged: make(chan struct{})}, nil
+	return &log{file: diskFile{file}, size: size, room: size, damaged: make(chan struct{})}, nil
 }
 
 // readLedger returns the end of the last good record. A bad record that is not the last line is an error: records after it would be lost,
@@ -107,8 +126,9 @@ func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 		}
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
-			if _, peekErr := reader.Peek(1); peekErr == io.EOF {
-				return size, nil
+			// A record that was being written may be there in part, its end without its beginning, too.
+			if last, readErr := onlyZeros(reader); readErr != nil || last {
+				return size, readErr
 			}
 			return 0, fmt.Errorf("line %d is damaged: %w", n, err)
 		}
@@ -116,6 +136,19 @@ func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 			return 0, fmt.Errorf("line %d: %w", n, err)
 		}
 		size += int64(len(line))
+	}
+}
+
+// onlyZeros reads the rest of a file, and reports whether no record can be in it.
+func onlyZeros(reader *bufio.Reader) (bool, error) {
+	for {
+		b, err := reader.ReadByte()
+		switch {
+		case err == io.EOF:
+			return true, nil
+		case err != nil || b != 0:
+			return false, err
+		}
 	}
 }
 
@@ -130,20 +163,41 @@ func (l *log) append(r record) (span, error) {
 	if err := enc.Encode(r); err != nil {
 		return span{}, fmt.Errorf("encode a ledger record: %w", err)
 	}
-	if _, err := l.file.Write(line.Bytes()); err != nil {
-		// A part of the line may be there. Without cutting it off, the next record would be written behind it.
-		if truncErr := l.file.Truncate(l.size); truncErr != nil {
-			return span{}, l.fail(errors.Join(err, truncErr))
+	at := span{l.size, int64(line.Len())}
+	sync := l.file.SyncData
+	if at.offset+at.length > l.room {
+		sync = l.file.Sync
+		// A disk that has no room for the zeros may have room for the record.
+		if err := l.write(append(line.Bytes(), make([]byte, ahead)...)); l.broken != nil {
+			return span{}, l.broken
+		} else if err != nil {
+			if err := l.write(line.Bytes()); err != nil {
+				return span{}, err
+			}
 		}
-		return span{}, fmt.Errorf("write the ledger: %w", err)
+	} else if err := l.write(line.Bytes()); err != nil {
+		return span{}, err
 	}
-	if err := l.file.Sync(); err != nil {
+	if err := sync(); err != nil {
 		// After a failed sync the kernel may have dropped the data, and a second sync would report success.
 		return span{}, l.fail(err)
 	}
-	at := span{l.size, int64(line.Len())}
 	l.size += at.length
 	return at, nil
+}
+
+// write writes content behind the last record, whole or not at all.
+func (l *log) write(content []byte) error {
+	if _, err := l.file.WriteAt(content, l.size); err != nil {
+		// A part of the line may be there. Without cutting it off, it would be behind the next record.
+		if truncErr := l.file.Truncate(l.size); truncErr != nil {
+			return l.fail(errors.Join(err, truncErr))
+		}
+		l.room = l.size
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	l.room = max(l.room, l.size+int64(len(content)))
+	return nil
 }
 
 func (l *log) fail(err error) error {

@@ -19,9 +19,9 @@ type recordHook struct {
 	before func(record string)
 }
 
-func (f *recordHook) Write(p []byte) (int, error) {
+func (f *recordHook) WriteAt(p []byte, at int64) (int, error) {
 	f.before(string(p))
-	return f.File.Write(p)
+	return f.File.WriteAt(p, at)
 }
 
 // The end of the programs waits until their ends are recorded, so that the answer has them.
