@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"motorcortex.dev/motorcortex/internal/serving/room"
 )
 
 const (
@@ -119,7 +117,6 @@ func (l *Logins) Require(next http.Handler) http.Handler {
 		switch status {
 		case 0:
 			defer end()
-			room.Known(r.Context())
 			next.ServeHTTP(w, r.WithContext(ctx))
 		case http.StatusUnauthorized:
 			l.noSession(w, errNoSession)

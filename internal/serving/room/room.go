@@ -81,7 +81,7 @@ func (r *Room) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// enter gives a connection a place, and reports whether the listener is open.
+// enter lets a connection in when there is a place for it, and reports whether the listener is open.
 func (r *Room) enter(c *conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

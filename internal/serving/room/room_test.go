@@ -233,7 +233,7 @@ func TestARequestOfAKnownClientIsNotBrokenOff(t *testing.T) {
 	s := serve(t, 2, false)
 	var answers []io.ReadCloser
 	for range 2 {
-		answer, err := s.dial("127.0.0.1").asks("/wait", known)
+		answer, err := s.dial("127.0.0.1").asks("/wait", known) //nolint:bodyclose // It is closed below.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,10 @@ func TestARequestOfAKnownClientIsNotBrokenOff(t *testing.T) {
 	got := make(chan error, 1)
 	late := s.dial("127.0.0.2")
 	go func() {
-		_, err := late.asks("/", "")
+		answer, err := late.asks("/", "")
+		if err == nil {
+			_ = answer.Body.Close()
+		}
 		got <- err
 	}()
 	select {
@@ -255,6 +258,7 @@ func TestARequestOfAKnownClientIsNotBrokenOff(t *testing.T) {
 		if text, err := io.ReadAll(answer); err != nil || string(text) != "begun\ndone\n" {
 			t.Errorf("%q, %v", text, err)
 		}
+		_ = answer.Close()
 	}
 	if err := <-got; err != nil {
 		t.Errorf("one that has waited: %v", err)
