@@ -7,19 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"motorcortex.dev/motorcortex/internal/serving/room"
 	"motorcortex.dev/motorcortex/pkg/client/clientset/versioned/fake"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
 
 // served is a server that takes the token "right".
-func served(t *testing.T) *httptest.Server {
+func served(t *testing.T, change ...func(*httptest.Server)) *httptest.Server {
 	t.Helper()
 	client, err := motor.NewFor(motor.Clients{Motor: fake.NewSimpleClientset()}, "ns")
 	if err != nil {
@@ -36,9 +39,69 @@ func served(t *testing.T) *httptest.Server {
 		}
 		return &auth.TokenInfo{UserID: "a"}, nil
 	}
-	s := httptest.NewServer(Handler(verify, func(http.ResponseWriter, *http.Request) *Server { return one }))
+	s := httptest.NewUnstartedServer(Handler(verify, func(http.ResponseWriter, *http.Request) *Server { return one }))
+	for _, change := range change {
+		change(s)
+	}
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
+}
+
+// A program whose token was taken keeps its connection, however many strangers come after it.
+func TestAProgramKeepsItsConnectionWhileStrangersCome(t *testing.T) {
+	t.Parallel()
+	s := served(t, func(s *httptest.Server) {
+		bounded := room.New(s.Listener, 2)
+		bounded.Watch(s.Config)
+		s.Listener = bounded
+	})
+	var dials atomic.Int32
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	asks := func() {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader(initialize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer right",
+		} {
+			r.Header.Set(name, value)
+		}
+		answer, err := (&http.Client{Transport: transport}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.Status)
+		}
+	}
+	asks()
+	for n := range 8 {
+		stranger := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n))}}).DialContext}
+		t.Cleanup(stranger.CloseIdleConnections)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader(initialize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&http.Client{Transport: stranger}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+	asks()
+	if n := dials.Load(); n != 1 {
+		t.Errorf("the program has dialed %d times", n)
+	}
 }
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
