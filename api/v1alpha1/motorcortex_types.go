@@ -47,6 +47,9 @@ type MotorCortexSpec struct {
 	// energy bounds how much the runs of this namespace do. Unset, there is no such bound.
 	// +optional
 	Energy *Energy `json:"energy,omitempty"`
+	// budget says what models cost, and what the runs of this namespace may spend on them. Unset, nothing is counted but tokens, and nothing is bounded.
+	// +optional
+	Budget *Budget `json:"budget,omitempty"`
 }
 
 // CortexApproval says who may decide for the runs of a namespace.
@@ -358,6 +361,9 @@ type MotorCortexStatus struct {
 	// +listMapKey=name
 	// +optional
 	Receivers []SinkStatus `json:"receivers,omitempty"`
+	// budget is what the runs of the namespace have spent, unset where no bound of spec.budget is about all of them.
+	// +optional
+	Budget *BudgetStatus `json:"budget,omitempty"`
 }
 
 // StorageStatus says how much the runs of a namespace keep in the cluster.

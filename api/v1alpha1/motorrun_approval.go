@@ -146,7 +146,7 @@ const (
 )
 
 // Decision is what a person decided.
-// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Deny;Retry;Skip;Done;Stop
+// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Deny;Retry;Skip;Done;Stop;Raise
 type Decision string
 
 const (
@@ -167,8 +167,10 @@ const (
 	DecisionSkip Decision = "Skip"
 	// DecisionDone goes on as if a call of unknown outcome had succeeded.
 	DecisionDone Decision = "Done"
-	// DecisionStop ends the run with the attempt that failed.
+	// DecisionStop ends the run with the attempt that failed, or at the bound of its budget.
 	DecisionStop Decision = "Stop"
+	// DecisionRaise raises the bound that a run has reached.
+	DecisionRaise Decision = "Raise"
 )
 
 // Response answers one question.
@@ -178,6 +180,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.guidance) && !has(self.addDomains) || has(self.decision) && self.decision == 'Retry'",message="guidance and addDomains go with the decision Retry"
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || !has(self.decision) || self.decision != 'Retry'",message="the decision Retry takes no reason: write what the model is to read into guidance"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || has(self.answer)",message="files go with an answer"
+// +kubebuilder:validation:XValidation:rule="has(self.budget) == (has(self.decision) && self.decision == 'Raise')",message="the decision Raise needs budget, and budget goes with it alone"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
 	// id of the question: status.pendingInputs[].id.
@@ -199,7 +202,7 @@ type Response struct {
 	// +listType=atomic
 	// +optional
 	Files []ResponseFile `json:"files,omitempty"`
-	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
+	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun, Deny and Raise need the verb approve on
 	// the run. The others, and answers, need the verb respond.
 	// +optional
 	Decision Decision `json:"decision,omitempty"`
@@ -223,6 +226,9 @@ type Response struct {
 	// +listType=set
 	// +optional
 	AddDomains []Domain `json:"addDomains,omitempty"`
+	// budget is the amount by which the decision Raise raises the bound.
+	// +optional
+	Budget *BudgetAmount `json:"budget,omitempty"`
 	// respondedBy is who answered. Admission fills it in, where the cluster can, and refuses any other name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024

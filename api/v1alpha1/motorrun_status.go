@@ -286,7 +286,7 @@ type EgressStatus struct {
 }
 
 // InputKind is what a run waits for.
-// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry;DomainRequest;Approval
+// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry;DomainRequest;Approval;BudgetExhausted
 type InputKind string
 
 const (
@@ -302,6 +302,9 @@ const (
 	InputApproval InputKind = "Approval"
 	// InputRetry asks whether to try again after an attempt that failed. It is answered with the decision Retry, with guidance, or Stop.
 	InputRetry InputKind = "Retry"
+	// InputBudgetExhausted asks whether a run that has reached a bound of its budget may spend more. It is answered with the decision Raise and an
+	// amount, or Stop. The run goes on by itself if there is room before.
+	InputBudgetExhausted InputKind = "BudgetExhausted"
 )
 
 // Pending returns the first of the inputs that the run waits for, nil if there is none. The pointer is into the status.
@@ -355,6 +358,9 @@ type PendingInput struct {
 	// action is the tool call that is to be approved, set for kind Approval.
 	// +optional
 	Action *PendingAction `json:"action,omitempty"`
+	// raiseBy is the amount that is proposed, set for kind BudgetExhausted. A response can name another one.
+	// +optional
+	RaiseBy *BudgetAmount `json:"raiseBy,omitempty"`
 	// default is the answer that the model would choose.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
@@ -487,4 +493,10 @@ type RunStats struct {
 	// energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
 	// +optional
 	EnergyCost EnergyAmount `json:"energyCost,omitempty"`
+	// cost of all model calls together, as far as their models have prices.
+	// +optional
+	Cost Amount `json:"cost,omitempty"`
+	// currency of the cost.
+	// +optional
+	Currency Currency `json:"currency,omitempty"`
 }

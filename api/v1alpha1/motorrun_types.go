@@ -55,6 +55,7 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="has(self.questions) == has(oldSelf.questions)",fieldPath=".questions",message="questions never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.accept) == has(oldSelf.accept)",fieldPath=".accept",message="accept never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.accept) || self.mode == 'Agentic' && !(has(self.skillReview) && self.skillReview)",fieldPath=".accept",message="accept is for Agentic runs that are no review of a skill: only their model calls finish",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.budget) == has(oldSelf.budget)",fieldPath=".budget",message="budget never changes after creation: create another run, or raise it when the run asks"
 // +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",fieldPath=".cancel",message="a cancelled run cannot be brought back: create another run"
 type MotorRunSpec struct {
 	// mode is Agentic (a model decides what is done) or Oneshot (one piece of code, no model).
@@ -179,6 +180,12 @@ type MotorRunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="limits never change after creation: create another run"
 	// +optional
 	Limits RunLimits `json:"limits,omitempty,omitzero"`
+
+	// budget is the most that the run may spend on models, all attempts together. It narrows perRun of the namespace's MotorCortex, and never widens it. At the bound
+	// the run waits for a person, who can raise it. A cost needs a currency and prices in the MotorCortex.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="budget never changes after creation: create another run, or raise it when the run asks"
+	// +optional
+	Budget *BudgetAmount `json:"budget,omitempty"`
 
 	// sandbox changes the sandbox's shape.
 	// +optional
@@ -371,11 +378,12 @@ type RunSandbox struct {
 // +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.status.attempts[-1:].index`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,priority=1,JSONPath=`.status.usage.totalTokens`
+// +kubebuilder:printcolumn:name="Cost",type=string,priority=1,JSONPath=`.status.usage.cost`
 // +kubebuilder:printcolumn:name="Pod",type=string,priority=1,JSONPath=`.status.sandbox.podName`
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Purpose",type=string,priority=1,JSONPath=`.spec.code.purpose`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, r.id != p.id || (p.kind == 'Retry' ? has(r.decision) && r.decision in ['Retry', 'Stop'] : p.kind == 'OutcomeUnknown' ? has(r.decision) && r.decision in ['Retry', 'Skip', 'Done'] && !has(r.guidance) && !has(r.addDomains) : p.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : p.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(p.action.rule)) : has(r.answer))))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where action of the pending input has a rule) and digest, a call of unknown outcome with decision (Retry, Skip or Done), an attempt that failed with decision (Retry or Stop), and a question with answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, r.id != p.id || (p.kind == 'Retry' ? has(r.decision) && r.decision in ['Retry', 'Stop'] : p.kind == 'OutcomeUnknown' ? has(r.decision) && r.decision in ['Retry', 'Skip', 'Done'] && !has(r.guidance) && !has(r.addDomains) : p.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : p.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(p.action.rule)) : p.kind == 'BudgetExhausted' ? has(r.decision) && r.decision in ['Raise', 'Stop'] : has(r.answer))))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where action of the pending input has a rule) and digest, a call of unknown outcome with decision (Retry, Skip or Done), an attempt that failed with decision (Retry or Stop), a bound of the budget with decision (Raise with budget, or Stop), and a question with answer"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInputs) || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || self.status.pendingInputs.all(p, p.kind != 'Approval' || r.id != p.id || has(r.digest) && r.digest == p.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: action.argsDigest of the pending input"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
 type MotorRun struct {

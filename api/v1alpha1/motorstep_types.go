@@ -152,6 +152,15 @@ type Usage struct {
 	// of the request and of the answer.
 	// +optional
 	Estimated bool `json:"estimated,omitempty"`
+	// cost of the tokens by the prices of the time of the call, unset where the model has no price.
+	// +optional
+	Cost Amount `json:"cost,omitempty"`
+	// currency of the cost.
+	// +optional
+	Currency Currency `json:"currency,omitempty"`
+	// unpriced says that a part of the tokens is not in the cost, because their model had no price.
+	// +optional
+	Unpriced bool `json:"unpriced,omitempty"`
 }
 
 // StepOutcome is the end of an attempt.
@@ -181,7 +190,7 @@ type StepOutcome struct {
 type ModelOutage struct {
 	// deadlineSeconds is how long it is waited for, from the creation of the step.
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:validation:Maximum=31536000
 	// +required
 	DeadlineSeconds int32 `json:"deadlineSeconds"`
 	// reason is a reason of the condition ModelAvailable.
@@ -196,6 +205,9 @@ type ModelOutage struct {
 	// mustAct is true if the model is not expected back before a person changes something.
 	// +optional
 	MustAct bool `json:"mustAct,omitempty"`
+	// ask is set if the model is not asked because of a bound that a person can raise.
+	// +optional
+	Ask *BudgetAsk `json:"ask,omitempty"`
 }
 
 // StepPhase is how far a step got.
@@ -368,6 +380,7 @@ type ToolResult struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Type",type=string,priority=1,JSONPath=`.spec.type`
 // +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Cost",type=string,priority=1,JSONPath=`.spec.usage.cost`
 // +kubebuilder:printcolumn:name="Model-ms",type=integer,priority=1,JSONPath=`.spec.modelMilliseconds`
 // +kubebuilder:printcolumn:name="Tool-ms",type=integer,priority=1,JSONPath=`.status.toolMilliseconds`
 // +kubebuilder:printcolumn:name="Run",type=string,priority=1,JSONPath=`.metadata.labels.motorcortex\.dev/run`

@@ -297,11 +297,14 @@ const (
 	// and addDomains the verb approve.
 	ReasonAttemptFailed = "AttemptFailed"
 
-	// ReasonBudgetExhausted is a reason of AwaitingInput=True.
+	// ReasonBudgetExhausted is a reason of AwaitingInput=True, ModelAvailable=False and Succeeded=False (BudgetExhausted).
 	//
-	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInputs[].expirationTime.
+	// Meaning: An attempt used up its answers or tokens. The sandbox and its files stay until status.pendingInputs[].expirationTime. With
+	// ModelAvailable=False: the next call of the model may go beyond a bound of the budget. The run waits, with its time standing still.
 	//
-	// Do: Add a response with decision Retry, or with decision Stop, and create a run with higher limits.
+	// Do: Look at status.pendingInputs[].kind. Of kind Retry: add a response with decision Retry, or with decision Stop, and create a run
+	// with higher limits. Of kind BudgetExhausted: add a response with decision Raise and an amount, which needs the verb approve, or with
+	// decision Stop (`kubectl motor raise`, `kubectl motor stop`). A bound of a day or a month ends by itself, and the run goes on.
 	ReasonBudgetExhausted = "BudgetExhausted"
 
 	// ReasonAnswered is a reason of AwaitingInput=False.

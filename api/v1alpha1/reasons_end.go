@@ -319,4 +319,20 @@ const (
 	// Do: Retry. A model that cannot call a tool at the end needs `finish: Text` in its MotorCortex (`spec.models.default:
 	// {model: NAME, finish: Text}`), which counts from its next answer on.
 	ReasonNotFinished = "NotFinished"
+
+	// ReasonBudgetStopped is a reason of ModelAvailable=False and Succeeded=False (BudgetExhausted).
+	//
+	// Meaning: The runs of the namespace have reached perDay or perMonth of spec.budget of the MotorCortex, which is hard. The run waits,
+	// with its time standing still.
+	//
+	// Do: Wait until the day or the month of UTC is over, or raise the bound in the MotorCortex. The run goes on by itself.
+	ReasonBudgetStopped = "BudgetStopped"
+
+	// ReasonPriceMissing is a reason of ModelAvailable=False and Succeeded=False (ModelFailure).
+	//
+	// Meaning: A bound of cost applies to the run, and its model has no price. The model is not asked: what it costs would not be known.
+	//
+	// Do: Add the model to spec.budget.prices of the MotorCortex, by the name that spec.models or spec.model of the run has. The run goes
+	// on by itself. After outageDeadlineSeconds its attempt fails.
+	ReasonPriceMissing = "PriceMissing"
 )

@@ -42,6 +42,91 @@ class MotorCortexSpecApproval(TypedDict):
     fourEyes: NotRequired[bool]
 
 
+class MotorCortexSpecBudgetPerDay(TypedDict):
+    """
+    perDay is the most that all runs may spend in a day of UTC.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
+class MotorCortexSpecBudgetPerMonth(TypedDict):
+    """
+    perMonth is the most that all runs may spend in a month of UTC.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
+class MotorCortexSpecBudgetPerRequester(TypedDict):
+    """
+    perRequester is the most that the runs of one requester may spend in a day of UTC.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
+class MotorCortexSpecBudgetPerRun(TypedDict):
+    """
+    perRun is the most that one run may spend. A run can narrow it with spec.budget.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
+class ModelPrice(TypedDict):
+    """
+    ModelPrice is what a model costs, for each million of tokens.
+    """
+
+    # cachedInput is the price of a million tokens of requests that the endpoint had in its cache: that of input if unset.
+    cachedInput: NotRequired[str]
+    # input is the price of a million tokens of requests.
+    input: str
+    # model is the name that spec.models, or spec.model of a run, has for it.
+    model: str
+    # output is the price of a million tokens of answers.
+    output: str
+
+
+class MotorCortexSpecBudget(TypedDict):
+    """
+    budget says what models cost, and what the runs of this namespace may spend on them. Unset, nothing is counted but tokens, and nothing
+    is bounded.
+    """
+
+    # currency of all prices and costs, such as EUR.
+    currency: NotRequired[str]
+    # hard keeps people from raising perDay and perMonth for a run that has reached one of them: runs wait until the day or the month is
+    # over, or the MotorCortex is changed.
+    hard: NotRequired[bool]
+    # maxOutputTokens is how many tokens an answer is taken to have at most when its call is weighed. An answer that is longer counts with
+    # what it has.
+    maxOutputTokens: NotRequired[int]
+    # perDay is the most that all runs may spend in a day of UTC.
+    perDay: NotRequired["MotorCortexSpecBudgetPerDay"]
+    # perMonth is the most that all runs may spend in a month of UTC.
+    perMonth: NotRequired["MotorCortexSpecBudgetPerMonth"]
+    # perRequester is the most that the runs of one requester may spend in a day of UTC.
+    perRequester: NotRequired["MotorCortexSpecBudgetPerRequester"]
+    # perRun is the most that one run may spend. A run can narrow it with spec.budget.
+    perRun: NotRequired["MotorCortexSpecBudgetPerRun"]
+    # prices of models. A model without a price costs nothing that is known; where a bound of cost applies, it is not asked.
+    prices: NotRequired[list["ModelPrice"]]
+
+
 class MotorCortexSpecConcurrency(TypedDict):
     """
     concurrency bounds how many runs of this namespace are carried out at the same time: one, if it says nothing else. In a namespace
@@ -562,6 +647,9 @@ class MotorCortexSpec(TypedDict):
 
     # approval says who may decide for the runs of this namespace.
     approval: NotRequired["MotorCortexSpecApproval"]
+    # budget says what models cost, and what the runs of this namespace may spend on them. Unset, nothing is counted but tokens, and nothing
+    # is bounded.
+    budget: NotRequired["MotorCortexSpecBudget"]
     # concurrency bounds how many runs of this namespace are carried out at the same time: one, if it says nothing else. In a namespace
     # without a MotorCortex there is no bound.
     concurrency: NotRequired["MotorCortexSpecConcurrency"]
@@ -584,6 +672,113 @@ class MotorCortexSpec(TypedDict):
     search: NotRequired["MotorCortexSpecSearch"]
     # signals says which services are told what becomes of the runs and skills of this namespace.
     signals: NotRequired["MotorCortexSpecSignals"]
+
+
+class BudgetRaise(TypedDict):
+    """
+    BudgetRaise is what a person added to a bound.
+    """
+
+    # cost that was added.
+    cost: NotRequired[str]
+    # id of the ask.
+    id: str
+    # runUID of the run that asked.
+    runUID: str
+    # tokens that were added.
+    tokens: NotRequired[int]
+
+
+class MotorCortexStatusBudgetDay(TypedDict):
+    """
+    day is the latest day of UTC in which a run spent something.
+    """
+
+    # cost that was spent or is reserved.
+    cost: NotRequired[str]
+    # period is the day, as in 2026-11-27, or the month, as in 2026-11.
+    period: str
+    # raises are what people added to the bound in this period.
+    raises: NotRequired[list["BudgetRaise"]]
+    # tokens that were spent or are reserved.
+    tokens: NotRequired[int]
+
+
+class MotorCortexStatusBudgetMonth(TypedDict):
+    """
+    month is the latest month of UTC in which a run spent something.
+    """
+
+    # cost that was spent or is reserved.
+    cost: NotRequired[str]
+    # period is the day, as in 2026-11-27, or the month, as in 2026-11.
+    period: str
+    # raises are what people added to the bound in this period.
+    raises: NotRequired[list["BudgetRaise"]]
+    # tokens that were spent or are reserved.
+    tokens: NotRequired[int]
+
+
+class BudgetShare(TypedDict):
+    """
+    BudgetShare is what a run may spend before it asks for more.
+    """
+
+    # callCost is the most that one call of the share costs.
+    callCost: NotRequired[str]
+    # callTokens are the most tokens of one call of the share. They count as spent if the worker ended in the middle of a call.
+    callTokens: NotRequired[int]
+    # epoch of the claim on the run under which the share was taken.
+    epoch: NotRequired[int]
+    # requester is the entry of requesters that the run counts for.
+    requester: NotRequired[str]
+    # reservationTime is when the share was taken.
+    reservationTime: NotRequired[str]
+    # reservedCost is the cost of the share.
+    reservedCost: NotRequired[str]
+    # reservedTokens are the tokens of the share.
+    reservedTokens: NotRequired[int]
+    # runName of the run.
+    runName: NotRequired[str]
+    # runUID of the run.
+    runUID: str
+    # settledCost is which cost of the run's steps the sums have in them.
+    settledCost: NotRequired[str]
+    # settledTokens is how many tokens of the run's steps the sums have in them.
+    settledTokens: NotRequired[int]
+
+
+class RequesterBudget(TypedDict):
+    """
+    RequesterBudget is what the runs of one requester spent in a day.
+    """
+
+    # cost that was spent or is reserved.
+    cost: NotRequired[str]
+    # name of the requester, or the hash of a name that is too long.
+    name: str
+    # raises are what people added to the bound in this day.
+    raises: NotRequired[list["BudgetRaise"]]
+    # tokens that were spent or are reserved.
+    tokens: NotRequired[int]
+
+
+class MotorCortexStatusBudget(TypedDict):
+    """
+    budget is what the runs of the namespace have spent, unset where no bound of spec.budget is about all of them.
+    """
+
+    # currency of the costs. With another one the sums begin anew.
+    currency: NotRequired[str]
+    # day is the latest day of UTC in which a run spent something.
+    day: NotRequired["MotorCortexStatusBudgetDay"]
+    # month is the latest month of UTC in which a run spent something.
+    month: NotRequired["MotorCortexStatusBudgetMonth"]
+    # open are the shares of runs that ask a model now. They are part of all sums, and what a run did not use of its share is taken out when
+    # it pauses.
+    open: NotRequired[list["BudgetShare"]]
+    # requesters have an entry each for what their runs spent in the day. If there are too many, the others share the entry "*".
+    requesters: NotRequired[list["RequesterBudget"]]
 
 
 class MotorCortexStatusConditions(TypedDict):
@@ -746,6 +941,8 @@ class MotorCortexStatus(TypedDict):
     spec changes and every five minutes, every minute while one of them is not available.
     """
 
+    # budget is what the runs of the namespace have spent, unset where no bound of spec.budget is about all of them.
+    budget: NotRequired["MotorCortexStatusBudget"]
     # conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
     conditions: NotRequired[list["MotorCortexStatusConditions"]]
     # energy is how much the body has, and what drained it; unset while spec.energy is.
@@ -852,6 +1049,18 @@ class MotorRunSpecBash(TypedDict):
     # to evaluate, must match one of these. What cannot be told before it runs, such as a command whose name comes out of a variable, is
     # refused. An empty list allows none; unset, any program of the image may be run.
     allowedCommands: NotRequired[list[str]]
+
+
+class MotorRunSpecBudget(TypedDict):
+    """
+    budget is the most that the run may spend on models, all attempts together. It narrows perRun of the namespace's MotorCortex, and never
+    widens it. At the bound the run waits for a person, who can raise it. A cost needs a currency and prices in the MotorCortex.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
 
 
 class MotorRunSpecCode(TypedDict):
@@ -1052,6 +1261,17 @@ class MotorRunSpecRequester(TypedDict):
     username: str
 
 
+class MotorRunSpecResponsesBudget(TypedDict):
+    """
+    budget is the amount by which the decision Raise raises the bound.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
 class ResponseFileArtifactRef(TypedDict):
     """
     artifactRef names an artifact of another run in this namespace.
@@ -1105,9 +1325,11 @@ class MotorRunSpecResponses(TypedDict):
     addDomains: NotRequired[list[str]]
     # answer is given to the model, word for word.
     answer: NotRequired[str]
-    # decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
-    # the run. The others, and answers, need the verb respond.
-    decision: NotRequired[Literal["AllowOnce", "AllowRun", "ApproveOnce", "ApproveRun", "Deny", "Retry", "Skip", "Done", "Stop"]]
+    # budget is the amount by which the decision Raise raises the bound.
+    budget: NotRequired["MotorRunSpecResponsesBudget"]
+    # decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun, Deny and Raise need the verb
+    # approve on the run. The others, and answers, need the verb respond.
+    decision: NotRequired[Literal["AllowOnce", "AllowRun", "ApproveOnce", "ApproveRun", "Deny", "Retry", "Skip", "Done", "Stop", "Raise"]]
     # digest of the tool call that is approved or denied: status.pendingInputs[].action.argsDigest.
     digest: NotRequired[str]
     # files go with the answer: they are put into the folder answers of the workspace before the model reads it. The person who answers must
@@ -1176,6 +1398,9 @@ class MotorRunSpec(TypedDict):
     approval: NotRequired["MotorRunSpecApproval"]
     # bash narrows the bash tool.
     bash: NotRequired["MotorRunSpecBash"]
+    # budget is the most that the run may spend on models, all attempts together. It narrows perRun of the namespace's MotorCortex, and
+    # never widens it. At the bound the run waits for a person, who can raise it. A cost needs a currency and prices in the MotorCortex.
+    budget: NotRequired["MotorRunSpecBudget"]
     # cancel ends the run, in any phase, for ever.
     cancel: NotRequired[bool]
     # cancelledBy is who set cancel. Admission fills it in, where the cluster can, and refuses any other name.
@@ -1334,12 +1559,18 @@ class AttemptStatusUsage(TypedDict):
     # cachedTokens is the part of promptTokens that the endpoint served from its cache.
     cachedTokens: NotRequired[int]
     completionTokens: NotRequired[int]
+    # cost of the tokens by the prices of the time of the call, unset where the model has no price.
+    cost: NotRequired[str]
+    # currency of the cost.
+    currency: NotRequired[str]
     # estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of
     # the request and of the answer.
     estimated: NotRequired[bool]
     promptTokens: NotRequired[int]
     # totalTokens is promptTokens and completionTokens together.
     totalTokens: NotRequired[int]
+    # unpriced says that a part of the tokens is not in the cost, because their model had no price.
+    unpriced: NotRequired[bool]
 
 
 class AttemptStatus(TypedDict):
@@ -1527,6 +1758,17 @@ class PendingInputAction(TypedDict):
     tool: str
 
 
+class PendingInputRaiseBy(TypedDict):
+    """
+    raiseBy is the amount that is proposed, set for kind BudgetExhausted. A response can name another one.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
 class PendingInput(TypedDict):
     """
     PendingInput is what a run waits for.
@@ -1551,13 +1793,15 @@ class PendingInput(TypedDict):
     # id to answer to, in spec.responses[].id.
     id: str
     # kind of the input.
-    kind: Literal["Question", "OutcomeUnknown", "Retry", "DomainRequest", "Approval"]
+    kind: Literal["Question", "OutcomeUnknown", "Retry", "DomainRequest", "Approval", "BudgetExhausted"]
     # onTimeout is what becomes of it then: the run fails, it counts as Deny, or default counts as the answer.
     onTimeout: NotRequired[Literal["Fail", "Deny", "UseDefault"]]
     # options to choose from. Another answer is allowed to a Question, and to no other kind.
     options: NotRequired[list[str]]
     # question in full.
     question: NotRequired[str]
+    # raiseBy is the amount that is proposed, set for kind BudgetExhausted. A response can name another one.
+    raiseBy: NotRequired["PendingInputRaiseBy"]
     # stepName that asked, by name.
     stepName: NotRequired[str]
     # title is the beginning of the question, for a column.
@@ -1620,6 +1864,10 @@ class MotorRunStatusResultStats(TypedDict):
     stats count what it took.
     """
 
+    # cost of all model calls together, as far as their models have prices.
+    cost: NotRequired[str]
+    # currency of the cost.
+    currency: NotRequired[str]
     # durationMilliseconds from the creation of the run to its end.
     durationMilliseconds: NotRequired[int]
     # energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
@@ -1899,12 +2147,18 @@ class MotorRunStatusUsage(TypedDict):
     # cachedTokens is the part of promptTokens that the endpoint served from its cache.
     cachedTokens: NotRequired[int]
     completionTokens: NotRequired[int]
+    # cost of the tokens by the prices of the time of the call, unset where the model has no price.
+    cost: NotRequired[str]
+    # currency of the cost.
+    currency: NotRequired[str]
     # estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of
     # the request and of the answer.
     estimated: NotRequired[bool]
     promptTokens: NotRequired[int]
     # totalTokens is promptTokens and completionTokens together.
     totalTokens: NotRequired[int]
+    # unpriced says that a part of the tokens is not in the cost, because their model had no price.
+    unpriced: NotRequired[bool]
 
 
 class MotorRunStatus(TypedDict):
@@ -1944,7 +2198,7 @@ class MotorRunStatus(TypedDict):
     pendingInputs: NotRequired[list["PendingInput"]]
     # pendingKind is the kind of the first of pendingInputs, unset once there is an answer. A list of runs can be restricted to it with a
     # field selector.
-    pendingKind: NotRequired[Literal["Question", "OutcomeUnknown", "Retry", "DomainRequest", "Approval"]]
+    pendingKind: NotRequired[Literal["Question", "OutcomeUnknown", "Retry", "DomainRequest", "Approval", "BudgetExhausted"]]
     # phase is a word for people.
     phase: NotRequired[Literal["Created", "Running", "AwaitingInput", "AwaitingApproval", "Completed", "Failed", "Cancelled"]]
     # reason is why the run does not go on: the reason of the condition that it waits for. It is Running while the run goes on, and the
@@ -2668,12 +2922,40 @@ class MotorStepSpecFailedUsage(TypedDict):
     # cachedTokens is the part of promptTokens that the endpoint served from its cache.
     cachedTokens: NotRequired[int]
     completionTokens: NotRequired[int]
+    # cost of the tokens by the prices of the time of the call, unset where the model has no price.
+    cost: NotRequired[str]
+    # currency of the cost.
+    currency: NotRequired[str]
     # estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of
     # the request and of the answer.
     estimated: NotRequired[bool]
     promptTokens: NotRequired[int]
     # totalTokens is promptTokens and completionTokens together.
     totalTokens: NotRequired[int]
+    # unpriced says that a part of the tokens is not in the cost, because their model had no price.
+    unpriced: NotRequired[bool]
+
+
+class MotorStepSpecOutageAskRaiseBy(TypedDict):
+    """
+    raiseBy is the amount that is proposed.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
+class MotorStepSpecOutageAsk(TypedDict):
+    """
+    ask is set if the model is not asked because of a bound that a person can raise.
+    """
+
+    # id to answer to.
+    id: str
+    # raiseBy is the amount that is proposed.
+    raiseBy: "MotorStepSpecOutageAskRaiseBy"
 
 
 class MotorStepSpecOutage(TypedDict):
@@ -2681,6 +2963,8 @@ class MotorStepSpecOutage(TypedDict):
     outage says why the model could not be had when that was first found. status.outage has what changed since.
     """
 
+    # ask is set if the model is not asked because of a bound that a person can raise.
+    ask: NotRequired["MotorStepSpecOutageAsk"]
     # deadlineSeconds is how long it is waited for, from the creation of the step.
     deadlineSeconds: int
     # message says what happened, where, and what to do.
@@ -2770,12 +3054,18 @@ class MotorStepSpecUsage(TypedDict):
     # cachedTokens is the part of promptTokens that the endpoint served from its cache.
     cachedTokens: NotRequired[int]
     completionTokens: NotRequired[int]
+    # cost of the tokens by the prices of the time of the call, unset where the model has no price.
+    cost: NotRequired[str]
+    # currency of the cost.
+    currency: NotRequired[str]
     # estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of
     # the request and of the answer.
     estimated: NotRequired[bool]
     promptTokens: NotRequired[int]
     # totalTokens is promptTokens and completionTokens together.
     totalTokens: NotRequired[int]
+    # unpriced says that a part of the tokens is not in the cost, because their model had no price.
+    unpriced: NotRequired[bool]
 
 
 class MotorStepSpec(TypedDict):
@@ -2878,7 +3168,7 @@ class StepAsk(TypedDict):
     # closeTime is when the response was put to use, or the time was found to be over.
     closeTime: NotRequired[str]
     # decision that the response has, if it has one.
-    decision: NotRequired[Literal["AllowOnce", "AllowRun", "ApproveOnce", "ApproveRun", "Deny", "Retry", "Skip", "Done", "Stop"]]
+    decision: NotRequired[Literal["AllowOnce", "AllowRun", "ApproveOnce", "ApproveRun", "Deny", "Retry", "Skip", "Done", "Stop", "Raise"]]
     # digest is "sha256:…" of tool and arguments, of kind Approval. A decision that names another one does not count.
     digest: NotRequired[str]
     # domain that is asked for, of kind DomainRequest.
@@ -2892,7 +3182,7 @@ class StepAsk(TypedDict):
     # id under which spec.responses of the run answers it.
     id: str
     # kind of the ask. Retry is none: it is about an attempt, and not about a step.
-    kind: Literal["Question", "OutcomeUnknown", "Retry", "DomainRequest", "Approval"]
+    kind: Literal["Question", "OutcomeUnknown", "Retry", "DomainRequest", "Approval", "BudgetExhausted"]
     # onTimeout is what becomes of it then.
     onTimeout: NotRequired[Literal["Fail", "Deny", "UseDefault"]]
     # outcome, unset while it is open.
@@ -2946,12 +3236,18 @@ class MotorStepStatusFailedUsage(TypedDict):
     # cachedTokens is the part of promptTokens that the endpoint served from its cache.
     cachedTokens: NotRequired[int]
     completionTokens: NotRequired[int]
+    # cost of the tokens by the prices of the time of the call, unset where the model has no price.
+    cost: NotRequired[str]
+    # currency of the cost.
+    currency: NotRequired[str]
     # estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of
     # the request and of the answer.
     estimated: NotRequired[bool]
     promptTokens: NotRequired[int]
     # totalTokens is promptTokens and completionTokens together.
     totalTokens: NotRequired[int]
+    # unpriced says that a part of the tokens is not in the cost, because their model had no price.
+    unpriced: NotRequired[bool]
 
 
 class MotorStepStatusLeft(TypedDict):
@@ -2965,11 +3261,35 @@ class MotorStepStatusLeft(TypedDict):
     tokens: NotRequired[int]
 
 
+class MotorStepStatusOutageAskRaiseBy(TypedDict):
+    """
+    raiseBy is the amount that is proposed.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
+class MotorStepStatusOutageAsk(TypedDict):
+    """
+    ask is set if the model is not asked because of a bound that a person can raise.
+    """
+
+    # id to answer to.
+    id: str
+    # raiseBy is the amount that is proposed.
+    raiseBy: "MotorStepStatusOutageAskRaiseBy"
+
+
 class MotorStepStatusOutage(TypedDict):
     """
     outage is why the model cannot be had by now, if that is not what spec.outage says any more.
     """
 
+    # ask is set if the model is not asked because of a bound that a person can raise.
+    ask: NotRequired["MotorStepStatusOutageAsk"]
     # deadlineSeconds is how long it is waited for, from the creation of the step.
     deadlineSeconds: int
     # message says what happened, where, and what to do.

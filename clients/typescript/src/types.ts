@@ -38,6 +38,125 @@ export interface MotorCortexSpecApproval {
 }
 
 /**
+ * perDay is the most that all runs may spend in a day of UTC.
+ */
+export interface MotorCortexSpecBudgetPerDay {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
+ * perMonth is the most that all runs may spend in a month of UTC.
+ */
+export interface MotorCortexSpecBudgetPerMonth {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
+ * perRequester is the most that the runs of one requester may spend in a day of UTC.
+ */
+export interface MotorCortexSpecBudgetPerRequester {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
+ * perRun is the most that one run may spend. A run can narrow it with spec.budget.
+ */
+export interface MotorCortexSpecBudgetPerRun {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
+ * ModelPrice is what a model costs, for each million of tokens.
+ */
+export interface ModelPrice {
+  /**
+   * cachedInput is the price of a million tokens of requests that the endpoint had in its cache: that of input if unset.
+   */
+  cachedInput?: string;
+  /**
+   * input is the price of a million tokens of requests.
+   */
+  input: string;
+  /**
+   * model is the name that spec.models, or spec.model of a run, has for it.
+   */
+  model: string;
+  /**
+   * output is the price of a million tokens of answers.
+   */
+  output: string;
+}
+
+/**
+ * budget says what models cost, and what the runs of this namespace may spend on them. Unset, nothing is counted but tokens, and nothing is
+ * bounded.
+ */
+export interface MotorCortexSpecBudget {
+  /**
+   * currency of all prices and costs, such as EUR.
+   */
+  currency?: string;
+  /**
+   * hard keeps people from raising perDay and perMonth for a run that has reached one of them: runs wait until the day or the month is
+   * over, or the MotorCortex is changed.
+   */
+  hard?: boolean;
+  /**
+   * maxOutputTokens is how many tokens an answer is taken to have at most when its call is weighed. An answer that is longer counts with
+   * what it has.
+   */
+  maxOutputTokens?: number;
+  /**
+   * perDay is the most that all runs may spend in a day of UTC.
+   */
+  perDay?: MotorCortexSpecBudgetPerDay;
+  /**
+   * perMonth is the most that all runs may spend in a month of UTC.
+   */
+  perMonth?: MotorCortexSpecBudgetPerMonth;
+  /**
+   * perRequester is the most that the runs of one requester may spend in a day of UTC.
+   */
+  perRequester?: MotorCortexSpecBudgetPerRequester;
+  /**
+   * perRun is the most that one run may spend. A run can narrow it with spec.budget.
+   */
+  perRun?: MotorCortexSpecBudgetPerRun;
+  /**
+   * prices of models. A model without a price costs nothing that is known; where a bound of cost applies, it is not asked.
+   */
+  prices?: ModelPrice[];
+}
+
+/**
  * concurrency bounds how many runs of this namespace are carried out at the same time: one, if it says nothing else. In a namespace without
  * a MotorCortex there is no bound.
  */
@@ -757,6 +876,11 @@ export interface MotorCortexSpec {
    */
   approval?: MotorCortexSpecApproval;
   /**
+   * budget says what models cost, and what the runs of this namespace may spend on them. Unset, nothing is counted but tokens, and nothing
+   * is bounded.
+   */
+  budget?: MotorCortexSpecBudget;
+  /**
    * concurrency bounds how many runs of this namespace are carried out at the same time: one, if it says nothing else. In a namespace
    * without a MotorCortex there is no bound.
    */
@@ -798,6 +922,171 @@ export interface MotorCortexSpec {
    * signals says which services are told what becomes of the runs and skills of this namespace.
    */
   signals?: MotorCortexSpecSignals;
+}
+
+/**
+ * BudgetRaise is what a person added to a bound.
+ */
+export interface BudgetRaise {
+  /**
+   * cost that was added.
+   */
+  cost?: string;
+  /**
+   * id of the ask.
+   */
+  id: string;
+  /**
+   * runUID of the run that asked.
+   */
+  runUID: string;
+  /**
+   * tokens that were added.
+   */
+  tokens?: number;
+}
+
+/**
+ * day is the latest day of UTC in which a run spent something.
+ */
+export interface MotorCortexStatusBudgetDay {
+  /**
+   * cost that was spent or is reserved.
+   */
+  cost?: string;
+  /**
+   * period is the day, as in 2026-11-27, or the month, as in 2026-11.
+   */
+  period: string;
+  /**
+   * raises are what people added to the bound in this period.
+   */
+  raises?: BudgetRaise[];
+  /**
+   * tokens that were spent or are reserved.
+   */
+  tokens?: number;
+}
+
+/**
+ * month is the latest month of UTC in which a run spent something.
+ */
+export interface MotorCortexStatusBudgetMonth {
+  /**
+   * cost that was spent or is reserved.
+   */
+  cost?: string;
+  /**
+   * period is the day, as in 2026-11-27, or the month, as in 2026-11.
+   */
+  period: string;
+  /**
+   * raises are what people added to the bound in this period.
+   */
+  raises?: BudgetRaise[];
+  /**
+   * tokens that were spent or are reserved.
+   */
+  tokens?: number;
+}
+
+/**
+ * BudgetShare is what a run may spend before it asks for more.
+ */
+export interface BudgetShare {
+  /**
+   * callCost is the most that one call of the share costs.
+   */
+  callCost?: string;
+  /**
+   * callTokens are the most tokens of one call of the share. They count as spent if the worker ended in the middle of a call.
+   */
+  callTokens?: number;
+  /**
+   * epoch of the claim on the run under which the share was taken.
+   */
+  epoch?: number;
+  /**
+   * requester is the entry of requesters that the run counts for.
+   */
+  requester?: string;
+  /**
+   * reservationTime is when the share was taken.
+   */
+  reservationTime?: string;
+  /**
+   * reservedCost is the cost of the share.
+   */
+  reservedCost?: string;
+  /**
+   * reservedTokens are the tokens of the share.
+   */
+  reservedTokens?: number;
+  /**
+   * runName of the run.
+   */
+  runName?: string;
+  /**
+   * runUID of the run.
+   */
+  runUID: string;
+  /**
+   * settledCost is which cost of the run's steps the sums have in them.
+   */
+  settledCost?: string;
+  /**
+   * settledTokens is how many tokens of the run's steps the sums have in them.
+   */
+  settledTokens?: number;
+}
+
+/**
+ * RequesterBudget is what the runs of one requester spent in a day.
+ */
+export interface RequesterBudget {
+  /**
+   * cost that was spent or is reserved.
+   */
+  cost?: string;
+  /**
+   * name of the requester, or the hash of a name that is too long.
+   */
+  name: string;
+  /**
+   * raises are what people added to the bound in this day.
+   */
+  raises?: BudgetRaise[];
+  /**
+   * tokens that were spent or are reserved.
+   */
+  tokens?: number;
+}
+
+/**
+ * budget is what the runs of the namespace have spent, unset where no bound of spec.budget is about all of them.
+ */
+export interface MotorCortexStatusBudget {
+  /**
+   * currency of the costs. With another one the sums begin anew.
+   */
+  currency?: string;
+  /**
+   * day is the latest day of UTC in which a run spent something.
+   */
+  day?: MotorCortexStatusBudgetDay;
+  /**
+   * month is the latest month of UTC in which a run spent something.
+   */
+  month?: MotorCortexStatusBudgetMonth;
+  /**
+   * open are the shares of runs that ask a model now. They are part of all sums, and what a run did not use of its share is taken out when
+   * it pauses.
+   */
+  open?: BudgetShare[];
+  /**
+   * requesters have an entry each for what their runs spent in the day. If there are too many, the others share the entry "*".
+   */
+  requesters?: RequesterBudget[];
 }
 
 /**
@@ -1038,6 +1327,10 @@ export interface MotorCortexStatusStorage {
  */
 export interface MotorCortexStatus {
   /**
+   * budget is what the runs of the namespace have spent, unset where no bound of spec.budget is about all of them.
+   */
+  budget?: MotorCortexStatusBudget;
+  /**
    * conditions are what programs read: Ready, StorageAvailable, NotificationsReady, and one for each service that is configured.
    */
   conditions?: MotorCortexStatusConditions[];
@@ -1182,6 +1475,21 @@ export interface MotorRunSpecBash {
    * refused. An empty list allows none; unset, any program of the image may be run.
    */
   allowedCommands?: string[];
+}
+
+/**
+ * budget is the most that the run may spend on models, all attempts together. It narrows perRun of the namespace's MotorCortex, and never
+ * widens it. At the bound the run waits for a person, who can raise it. A cost needs a currency and prices in the MotorCortex.
+ */
+export interface MotorRunSpecBudget {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
 }
 
 /**
@@ -1457,6 +1765,20 @@ export interface MotorRunSpecRequester {
 }
 
 /**
+ * budget is the amount by which the decision Raise raises the bound.
+ */
+export interface MotorRunSpecResponsesBudget {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
  * artifactRef names an artifact of another run in this namespace.
  */
 export interface ResponseFileArtifactRef {
@@ -1532,10 +1854,14 @@ export interface MotorRunSpecResponses {
    */
   answer?: string;
   /**
-   * decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
-   * the run. The others, and answers, need the verb respond.
+   * budget is the amount by which the decision Raise raises the bound.
    */
-  decision?: "AllowOnce" | "AllowRun" | "ApproveOnce" | "ApproveRun" | "Deny" | "Retry" | "Skip" | "Done" | "Stop";
+  budget?: MotorRunSpecResponsesBudget;
+  /**
+   * decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun, Deny and Raise need the verb
+   * approve on the run. The others, and answers, need the verb respond.
+   */
+  decision?: "AllowOnce" | "AllowRun" | "ApproveOnce" | "ApproveRun" | "Deny" | "Retry" | "Skip" | "Done" | "Stop" | "Raise";
   /**
    * digest of the tool call that is approved or denied: status.pendingInputs[].action.argsDigest.
    */
@@ -1633,6 +1959,11 @@ export interface MotorRunSpec {
    * bash narrows the bash tool.
    */
   bash?: MotorRunSpecBash;
+  /**
+   * budget is the most that the run may spend on models, all attempts together. It narrows perRun of the namespace's MotorCortex, and never
+   * widens it. At the bound the run waits for a person, who can raise it. A cost needs a currency and prices in the MotorCortex.
+   */
+  budget?: MotorRunSpecBudget;
   /**
    * cancel ends the run, in any phase, for ever.
    */
@@ -1897,6 +2228,14 @@ export interface AttemptStatusUsage {
   cachedTokens?: number;
   completionTokens?: number;
   /**
+   * cost of the tokens by the prices of the time of the call, unset where the model has no price.
+   */
+  cost?: string;
+  /**
+   * currency of the cost.
+   */
+  currency?: string;
+  /**
    * estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of the
    * request and of the answer.
    */
@@ -1906,6 +2245,10 @@ export interface AttemptStatusUsage {
    * totalTokens is promptTokens and completionTokens together.
    */
   totalTokens?: number;
+  /**
+   * unpriced says that a part of the tokens is not in the cost, because their model had no price.
+   */
+  unpriced?: boolean;
 }
 
 /**
@@ -2190,6 +2533,20 @@ export interface PendingInputAction {
 }
 
 /**
+ * raiseBy is the amount that is proposed, set for kind BudgetExhausted. A response can name another one.
+ */
+export interface PendingInputRaiseBy {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
  * PendingInput is what a run waits for.
  */
 export interface PendingInput {
@@ -2232,7 +2589,7 @@ export interface PendingInput {
   /**
    * kind of the input.
    */
-  kind: "Question" | "OutcomeUnknown" | "Retry" | "DomainRequest" | "Approval";
+  kind: "Question" | "OutcomeUnknown" | "Retry" | "DomainRequest" | "Approval" | "BudgetExhausted";
   /**
    * onTimeout is what becomes of it then: the run fails, it counts as Deny, or default counts as the answer.
    */
@@ -2245,6 +2602,10 @@ export interface PendingInput {
    * question in full.
    */
   question?: string;
+  /**
+   * raiseBy is the amount that is proposed, set for kind BudgetExhausted. A response can name another one.
+   */
+  raiseBy?: PendingInputRaiseBy;
   /**
    * stepName that asked, by name.
    */
@@ -2328,6 +2689,14 @@ export interface MotorRunStatusResultSkills {
  * stats count what it took.
  */
 export interface MotorRunStatusResultStats {
+  /**
+   * cost of all model calls together, as far as their models have prices.
+   */
+  cost?: string;
+  /**
+   * currency of the cost.
+   */
+  currency?: string;
   /**
    * durationMilliseconds from the creation of the run to its end.
    */
@@ -2744,6 +3113,14 @@ export interface MotorRunStatusUsage {
   cachedTokens?: number;
   completionTokens?: number;
   /**
+   * cost of the tokens by the prices of the time of the call, unset where the model has no price.
+   */
+  cost?: string;
+  /**
+   * currency of the cost.
+   */
+  currency?: string;
+  /**
    * estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of the
    * request and of the answer.
    */
@@ -2753,6 +3130,10 @@ export interface MotorRunStatusUsage {
    * totalTokens is promptTokens and completionTokens together.
    */
   totalTokens?: number;
+  /**
+   * unpriced says that a part of the tokens is not in the cost, because their model had no price.
+   */
+  unpriced?: boolean;
 }
 
 /**
@@ -2823,7 +3204,7 @@ export interface MotorRunStatus {
    * pendingKind is the kind of the first of pendingInputs, unset once there is an answer. A list of runs can be restricted to it with a
    * field selector.
    */
-  pendingKind?: "Question" | "OutcomeUnknown" | "Retry" | "DomainRequest" | "Approval";
+  pendingKind?: "Question" | "OutcomeUnknown" | "Retry" | "DomainRequest" | "Approval" | "BudgetExhausted";
   /**
    * phase is a word for people.
    */
@@ -3859,6 +4240,14 @@ export interface MotorStepSpecFailedUsage {
   cachedTokens?: number;
   completionTokens?: number;
   /**
+   * cost of the tokens by the prices of the time of the call, unset where the model has no price.
+   */
+  cost?: string;
+  /**
+   * currency of the cost.
+   */
+  currency?: string;
+  /**
    * estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of the
    * request and of the answer.
    */
@@ -3868,12 +4257,48 @@ export interface MotorStepSpecFailedUsage {
    * totalTokens is promptTokens and completionTokens together.
    */
   totalTokens?: number;
+  /**
+   * unpriced says that a part of the tokens is not in the cost, because their model had no price.
+   */
+  unpriced?: boolean;
+}
+
+/**
+ * raiseBy is the amount that is proposed.
+ */
+export interface MotorStepSpecOutageAskRaiseBy {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
+ * ask is set if the model is not asked because of a bound that a person can raise.
+ */
+export interface MotorStepSpecOutageAsk {
+  /**
+   * id to answer to.
+   */
+  id: string;
+  /**
+   * raiseBy is the amount that is proposed.
+   */
+  raiseBy: MotorStepSpecOutageAskRaiseBy;
 }
 
 /**
  * outage says why the model could not be had when that was first found. status.outage has what changed since.
  */
 export interface MotorStepSpecOutage {
+  /**
+   * ask is set if the model is not asked because of a bound that a person can raise.
+   */
+  ask?: MotorStepSpecOutageAsk;
   /**
    * deadlineSeconds is how long it is waited for, from the creation of the step.
    */
@@ -4011,6 +4436,14 @@ export interface MotorStepSpecUsage {
   cachedTokens?: number;
   completionTokens?: number;
   /**
+   * cost of the tokens by the prices of the time of the call, unset where the model has no price.
+   */
+  cost?: string;
+  /**
+   * currency of the cost.
+   */
+  currency?: string;
+  /**
    * estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of the
    * request and of the answer.
    */
@@ -4020,6 +4453,10 @@ export interface MotorStepSpecUsage {
    * totalTokens is promptTokens and completionTokens together.
    */
   totalTokens?: number;
+  /**
+   * unpriced says that a part of the tokens is not in the cost, because their model had no price.
+   */
+  unpriced?: boolean;
 }
 
 /**
@@ -4188,7 +4625,7 @@ export interface StepAsk {
   /**
    * decision that the response has, if it has one.
    */
-  decision?: "AllowOnce" | "AllowRun" | "ApproveOnce" | "ApproveRun" | "Deny" | "Retry" | "Skip" | "Done" | "Stop";
+  decision?: "AllowOnce" | "AllowRun" | "ApproveOnce" | "ApproveRun" | "Deny" | "Retry" | "Skip" | "Done" | "Stop" | "Raise";
   /**
    * digest is "sha256:…" of tool and arguments, of kind Approval. A decision that names another one does not count.
    */
@@ -4216,7 +4653,7 @@ export interface StepAsk {
   /**
    * kind of the ask. Retry is none: it is about an attempt, and not about a step.
    */
-  kind: "Question" | "OutcomeUnknown" | "Retry" | "DomainRequest" | "Approval";
+  kind: "Question" | "OutcomeUnknown" | "Retry" | "DomainRequest" | "Approval" | "BudgetExhausted";
   /**
    * onTimeout is what becomes of it then.
    */
@@ -4298,6 +4735,14 @@ export interface MotorStepStatusFailedUsage {
   cachedTokens?: number;
   completionTokens?: number;
   /**
+   * cost of the tokens by the prices of the time of the call, unset where the model has no price.
+   */
+  cost?: string;
+  /**
+   * currency of the cost.
+   */
+  currency?: string;
+  /**
    * estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes of the
    * request and of the answer.
    */
@@ -4307,6 +4752,10 @@ export interface MotorStepStatusFailedUsage {
    * totalTokens is promptTokens and completionTokens together.
    */
   totalTokens?: number;
+  /**
+   * unpriced says that a part of the tokens is not in the cost, because their model had no price.
+   */
+  unpriced?: boolean;
 }
 
 /**
@@ -4324,9 +4773,41 @@ export interface MotorStepStatusLeft {
 }
 
 /**
+ * raiseBy is the amount that is proposed.
+ */
+export interface MotorStepStatusOutageAskRaiseBy {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
+ * ask is set if the model is not asked because of a bound that a person can raise.
+ */
+export interface MotorStepStatusOutageAsk {
+  /**
+   * id to answer to.
+   */
+  id: string;
+  /**
+   * raiseBy is the amount that is proposed.
+   */
+  raiseBy: MotorStepStatusOutageAskRaiseBy;
+}
+
+/**
  * outage is why the model cannot be had by now, if that is not what spec.outage says any more.
  */
 export interface MotorStepStatusOutage {
+  /**
+   * ask is set if the model is not asked because of a bound that a person can raise.
+   */
+  ask?: MotorStepStatusOutageAsk;
   /**
    * deadlineSeconds is how long it is waited for, from the creation of the step.
    */

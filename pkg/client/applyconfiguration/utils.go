@@ -42,6 +42,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.BashApprovalApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BashRules"):
 		return &apiv1alpha1.BashRulesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Budget"):
+		return &apiv1alpha1.BudgetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BudgetAmount"):
+		return &apiv1alpha1.BudgetAmountApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BudgetAsk"):
+		return &apiv1alpha1.BudgetAskApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BudgetPeriod"):
+		return &apiv1alpha1.BudgetPeriodApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BudgetRaise"):
+		return &apiv1alpha1.BudgetRaiseApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BudgetShare"):
+		return &apiv1alpha1.BudgetShareApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BudgetStatus"):
+		return &apiv1alpha1.BudgetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CallHead"):
 		return &apiv1alpha1.CallHeadApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Code"):
@@ -100,6 +114,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ModelEndpointApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ModelOutage"):
 		return &apiv1alpha1.ModelOutageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ModelPrice"):
+		return &apiv1alpha1.ModelPriceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ModelSet"):
 		return &apiv1alpha1.ModelSetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MotorCortex"):
@@ -156,6 +172,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RejectedSkillApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Requester"):
 		return &apiv1alpha1.RequesterApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RequesterBudget"):
+		return &apiv1alpha1.RequesterBudgetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Response"):
 		return &apiv1alpha1.ResponseApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ResponseFile"):

@@ -17,6 +17,8 @@ type ModelOutageApplyConfiguration struct {
 	Message *string `json:"message,omitempty"`
 	// mustAct is true if the model is not expected back before a person changes something.
 	MustAct *bool `json:"mustAct,omitempty"`
+	// ask is set if the model is not asked because of a bound that a person can raise.
+	Ask *BudgetAskApplyConfiguration `json:"ask,omitempty"`
 }
 
 // ModelOutageApplyConfiguration constructs a declarative configuration of the ModelOutage type for use with
@@ -54,5 +56,13 @@ func (b *ModelOutageApplyConfiguration) WithMessage(value string) *ModelOutageAp
 // If called multiple times, the MustAct field is set to the value of the last call.
 func (b *ModelOutageApplyConfiguration) WithMustAct(value bool) *ModelOutageApplyConfiguration {
 	b.MustAct = &value
+	return b
+}
+
+// WithAsk sets the Ask field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Ask field is set to the value of the last call.
+func (b *ModelOutageApplyConfiguration) WithAsk(value *BudgetAskApplyConfiguration) *ModelOutageApplyConfiguration {
+	b.Ask = value
 	return b
 }

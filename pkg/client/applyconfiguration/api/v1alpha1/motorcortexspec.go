@@ -33,6 +33,8 @@ type MotorCortexSpecApplyConfiguration struct {
 	Notifications *NotificationsApplyConfiguration `json:"notifications,omitempty"`
 	// energy bounds how much the runs of this namespace do. Unset, there is no such bound.
 	Energy *EnergyApplyConfiguration `json:"energy,omitempty"`
+	// budget says what models cost, and what the runs of this namespace may spend on them. Unset, nothing is counted but tokens, and nothing is bounded.
+	Budget *BudgetApplyConfiguration `json:"budget,omitempty"`
 }
 
 // MotorCortexSpecApplyConfiguration constructs a declarative configuration of the MotorCortexSpec type for use with
@@ -126,5 +128,13 @@ func (b *MotorCortexSpecApplyConfiguration) WithNotifications(value *Notificatio
 // If called multiple times, the Energy field is set to the value of the last call.
 func (b *MotorCortexSpecApplyConfiguration) WithEnergy(value *EnergyApplyConfiguration) *MotorCortexSpecApplyConfiguration {
 	b.Energy = value
+	return b
+}
+
+// WithBudget sets the Budget field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Budget field is set to the value of the last call.
+func (b *MotorCortexSpecApplyConfiguration) WithBudget(value *BudgetApplyConfiguration) *MotorCortexSpecApplyConfiguration {
+	b.Budget = value
 	return b
 }

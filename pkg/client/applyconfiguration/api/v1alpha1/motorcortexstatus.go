@@ -29,6 +29,8 @@ type MotorCortexStatusApplyConfiguration struct {
 	Sinks []SinkStatusApplyConfiguration `json:"sinks,omitempty"`
 	// receivers say the same of each of spec.notifications.receivers.
 	Receivers []SinkStatusApplyConfiguration `json:"receivers,omitempty"`
+	// budget is what the runs of the namespace have spent, unset where no bound of spec.budget is about all of them.
+	Budget *BudgetStatusApplyConfiguration `json:"budget,omitempty"`
 }
 
 // MotorCortexStatusApplyConfiguration constructs a declarative configuration of the MotorCortexStatus type for use with
@@ -105,5 +107,13 @@ func (b *MotorCortexStatusApplyConfiguration) WithReceivers(values ...*SinkStatu
 		}
 		b.Receivers = append(b.Receivers, *values[i])
 	}
+	return b
+}
+
+// WithBudget sets the Budget field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Budget field is set to the value of the last call.
+func (b *MotorCortexStatusApplyConfiguration) WithBudget(value *BudgetStatusApplyConfiguration) *MotorCortexStatusApplyConfiguration {
+	b.Budget = value
 	return b
 }

@@ -59,6 +59,9 @@ type MotorRunSpecApplyConfiguration struct {
 	Dependencies *SkillDependenciesApplyConfiguration `json:"dependencies,omitempty"`
 	// limits bound the run.
 	Limits *RunLimitsApplyConfiguration `json:"limits,omitempty"`
+	// budget is the most that the run may spend on models, all attempts together. It narrows perRun of the namespace's MotorCortex, and never widens it. At the bound
+	// the run waits for a person, who can raise it. A cost needs a currency and prices in the MotorCortex.
+	Budget *BudgetAmountApplyConfiguration `json:"budget,omitempty"`
 	// sandbox changes the sandbox's shape.
 	Sandbox *RunSandboxApplyConfiguration `json:"sandbox,omitempty"`
 	// approval says what needs a person.
@@ -270,6 +273,14 @@ func (b *MotorRunSpecApplyConfiguration) WithDependencies(value *SkillDependenci
 // If called multiple times, the Limits field is set to the value of the last call.
 func (b *MotorRunSpecApplyConfiguration) WithLimits(value *RunLimitsApplyConfiguration) *MotorRunSpecApplyConfiguration {
 	b.Limits = value
+	return b
+}
+
+// WithBudget sets the Budget field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Budget field is set to the value of the last call.
+func (b *MotorRunSpecApplyConfiguration) WithBudget(value *BudgetAmountApplyConfiguration) *MotorRunSpecApplyConfiguration {
+	b.Budget = value
 	return b
 }
 

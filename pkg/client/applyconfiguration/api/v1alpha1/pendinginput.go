@@ -30,6 +30,8 @@ type PendingInputApplyConfiguration struct {
 	Domain *apiv1alpha1.Domain `json:"domain,omitempty"`
 	// action is the tool call that is to be approved, set for kind Approval.
 	Action *PendingActionApplyConfiguration `json:"action,omitempty"`
+	// raiseBy is the amount that is proposed, set for kind BudgetExhausted. A response can name another one.
+	RaiseBy *BudgetAmountApplyConfiguration `json:"raiseBy,omitempty"`
 	// default is the answer that the model would choose.
 	Default *string `json:"default,omitempty"`
 	// stepName that asked, by name.
@@ -117,6 +119,14 @@ func (b *PendingInputApplyConfiguration) WithDomain(value apiv1alpha1.Domain) *P
 // If called multiple times, the Action field is set to the value of the last call.
 func (b *PendingInputApplyConfiguration) WithAction(value *PendingActionApplyConfiguration) *PendingInputApplyConfiguration {
 	b.Action = value
+	return b
+}
+
+// WithRaiseBy sets the RaiseBy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RaiseBy field is set to the value of the last call.
+func (b *PendingInputApplyConfiguration) WithRaiseBy(value *BudgetAmountApplyConfiguration) *PendingInputApplyConfiguration {
+	b.RaiseBy = value
 	return b
 }
 

@@ -20,7 +20,7 @@ type ResponseApplyConfiguration struct {
 	// files go with the answer: they are put into the folder answers of the workspace before the model reads it. The
 	// person who answers must be allowed to get the objects that they name.
 	Files []ResponseFileApplyConfiguration `json:"files,omitempty"`
-	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun and Deny need the verb approve on
+	// decision about an input of another kind than Question. AllowOnce, AllowRun, ApproveOnce, ApproveRun, Deny and Raise need the verb approve on
 	// the run. The others, and answers, need the verb respond.
 	Decision *apiv1alpha1.Decision `json:"decision,omitempty"`
 	// reason of any other decision than Retry. The model is told it as the words of the person, and the end of a run that was stopped has it.
@@ -31,6 +31,8 @@ type ResponseApplyConfiguration struct {
 	Guidance *string `json:"guidance,omitempty"`
 	// addDomains are hosts that the sandbox may reach from the next attempt on. They need the verb approve on the run.
 	AddDomains []apiv1alpha1.Domain `json:"addDomains,omitempty"`
+	// budget is the amount by which the decision Raise raises the bound.
+	Budget *BudgetAmountApplyConfiguration `json:"budget,omitempty"`
 	// respondedBy is who answered. Admission fills it in, where the cluster can, and refuses any other name.
 	RespondedBy *string `json:"respondedBy,omitempty"`
 }
@@ -109,6 +111,14 @@ func (b *ResponseApplyConfiguration) WithAddDomains(values ...apiv1alpha1.Domain
 	for i := range values {
 		b.AddDomains = append(b.AddDomains, values[i])
 	}
+	return b
+}
+
+// WithBudget sets the Budget field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Budget field is set to the value of the last call.
+func (b *ResponseApplyConfiguration) WithBudget(value *BudgetAmountApplyConfiguration) *ResponseApplyConfiguration {
+	b.Budget = value
 	return b
 }
 

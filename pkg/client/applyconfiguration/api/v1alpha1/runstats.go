@@ -33,6 +33,10 @@ type RunStatsApplyConfiguration struct {
 	Tokens *int64 `json:"tokens,omitempty"`
 	// energyCost is what the run drained from the energy of its namespace, unset where that is not configured.
 	EnergyCost *apiv1alpha1.EnergyAmount `json:"energyCost,omitempty"`
+	// cost of all model calls together, as far as their models have prices.
+	Cost *apiv1alpha1.Amount `json:"cost,omitempty"`
+	// currency of the cost.
+	Currency *apiv1alpha1.Currency `json:"currency,omitempty"`
 }
 
 // RunStatsApplyConfiguration constructs a declarative configuration of the RunStats type for use with
@@ -118,5 +122,21 @@ func (b *RunStatsApplyConfiguration) WithTokens(value int64) *RunStatsApplyConfi
 // If called multiple times, the EnergyCost field is set to the value of the last call.
 func (b *RunStatsApplyConfiguration) WithEnergyCost(value apiv1alpha1.EnergyAmount) *RunStatsApplyConfiguration {
 	b.EnergyCost = &value
+	return b
+}
+
+// WithCost sets the Cost field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Cost field is set to the value of the last call.
+func (b *RunStatsApplyConfiguration) WithCost(value apiv1alpha1.Amount) *RunStatsApplyConfiguration {
+	b.Cost = &value
+	return b
+}
+
+// WithCurrency sets the Currency field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Currency field is set to the value of the last call.
+func (b *RunStatsApplyConfiguration) WithCurrency(value apiv1alpha1.Currency) *RunStatsApplyConfiguration {
+	b.Currency = &value
 	return b
 }

@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
 // UsageApplyConfiguration represents a declarative configuration of the Usage type for use
 // with apply.
 //
@@ -18,6 +22,12 @@ type UsageApplyConfiguration struct {
 	// estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes
 	// of the request and of the answer.
 	Estimated *bool `json:"estimated,omitempty"`
+	// cost of the tokens by the prices of the time of the call, unset where the model has no price.
+	Cost *apiv1alpha1.Amount `json:"cost,omitempty"`
+	// currency of the cost.
+	Currency *apiv1alpha1.Currency `json:"currency,omitempty"`
+	// unpriced says that a part of the tokens is not in the cost, because their model had no price.
+	Unpriced *bool `json:"unpriced,omitempty"`
 }
 
 // UsageApplyConfiguration constructs a declarative configuration of the Usage type for use with
@@ -63,5 +73,29 @@ func (b *UsageApplyConfiguration) WithTotalTokens(value int64) *UsageApplyConfig
 // If called multiple times, the Estimated field is set to the value of the last call.
 func (b *UsageApplyConfiguration) WithEstimated(value bool) *UsageApplyConfiguration {
 	b.Estimated = &value
+	return b
+}
+
+// WithCost sets the Cost field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Cost field is set to the value of the last call.
+func (b *UsageApplyConfiguration) WithCost(value apiv1alpha1.Amount) *UsageApplyConfiguration {
+	b.Cost = &value
+	return b
+}
+
+// WithCurrency sets the Currency field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Currency field is set to the value of the last call.
+func (b *UsageApplyConfiguration) WithCurrency(value apiv1alpha1.Currency) *UsageApplyConfiguration {
+	b.Currency = &value
+	return b
+}
+
+// WithUnpriced sets the Unpriced field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Unpriced field is set to the value of the last call.
+func (b *UsageApplyConfiguration) WithUnpriced(value bool) *UsageApplyConfiguration {
+	b.Unpriced = &value
 	return b
 }
