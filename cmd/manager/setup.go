@@ -166,7 +166,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		// A nil pointer would be a bucket to the engine.
 		loops.Artifacts = store
 	}
-	loops.Observer = told.loops
+	loops.Observer, loops.Spending = told.loops, told.models
 	if err := loops.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the engine: %w", err)
 	}

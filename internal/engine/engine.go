@@ -26,10 +26,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/spending"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -76,6 +78,8 @@ type Engine struct {
 	NewModel func(cortex.Endpoint) (chat.Model, error)
 	// Storage keeps the runs of a namespace from asking their models while they keep too much in the cluster; if it is nil, they are never kept.
 	Storage attempt.Storage
+	// Spending is told what calls of models cost; if it is nil, nothing is.
+	Spending spending.Observer
 	// Recorder emits Events about the missing dependencies of a run; none if it is nil.
 	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
@@ -236,7 +240,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return false
-	case st.Pending() != nil && !runpolicy.Answered(run, st.Pending()) && !e.expired(st.Pending()):
+	case st.Pending() != nil && !runpolicy.RetriesAlone(st.Pending()) && !runpolicy.Answered(run, st.Pending()) && !e.expired(st.Pending()):
 		return false
 	case awaitsEgress(st):
 		return false
@@ -300,7 +304,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	e.dequeue(key)
 	e.count(looks, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &worker{task: taskOf(run), cancel: cancel, running: true, looks: looks, memory: before, since: e.Now(), held: size}
+	l := &worker{task: taskOf(run), cancel: cancel, running: true, looks: looks, memory: before, since: e.Now(), held: size, raises: budget.Answers(run)}
 	e.loops[key] = l
 	e.wg.Go(func() { e.drive(ctx, key, l, run) })
 	return ctrl.Result{}

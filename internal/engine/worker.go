@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
@@ -53,6 +54,8 @@ type worker struct {
 	retryAt time.Time
 	// away is true if it ended because the model is not available.
 	away bool
+	// raises is how many answers to asks for a raise the run had when the loop began.
+	raises int
 	// changed is true if the MotorCortex was changed since the loop began.
 	changed bool
 }
@@ -110,6 +113,9 @@ func (l *worker) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Tim
 		if wait, idle := unattended(w.Ask.OnTimeout, w.Expires, until); idle {
 			return wait, true
 		}
+	}
+	if l.away && budget.Answers(run) > l.raises {
+		return 0, false
 	}
 	wait = max(0, l.retryAt.Sub(now))
 	return wait, wait > 0
@@ -214,7 +220,8 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 func (e *Engine) host() *attempt.Host {
 	return &attempt.Host{
 		Client: e.Client, Live: e.Live, Bucket: e.Artifacts, Lease: ownLease{e}, Clock: e.clock(), Limits: &e.limits, Box: e.Config.Sandbox,
-		Models: e.Models, AwayModels: e.AwayModels, NewModel: e.NewModel, Storage: e.Storage, SearchTransport: e.SearchTransport, Observer: e.Observer, Fault: e.Config.Fault,
+		Models: e.Models, AwayModels: e.AwayModels, NewModel: e.NewModel, Storage: e.Storage, SearchTransport: e.SearchTransport, Observer: e.Observer,
+		Spending: e.Spending, Fault: e.Config.Fault,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/motorloop/outcome"
 	"motorcortex.dev/motorcortex/internal/motorloop/turn"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -64,29 +65,34 @@ func endSpec(f *outcome.Failure, extra outcome.Outcome) v1alpha1.MotorStepSpec {
 }
 
 func usageSpec(u turn.Usage) v1alpha1.Usage {
-	return v1alpha1.Usage{
+	spec := v1alpha1.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.CachedTokens,
-		TotalTokens: u.PromptTokens + u.CompletionTokens, Estimated: u.Estimated,
+		TotalTokens: u.PromptTokens + u.CompletionTokens, Estimated: u.Estimated, Unpriced: u.Unpriced,
+	}
+	if u.Currency != "" {
+		spec.Cost, spec.Currency = budget.Amount(u.Cost), v1alpha1.Currency(u.Currency)
+	}
+	return spec
+}
+
+func usageOf(u v1alpha1.Usage) turn.Usage {
+	return turn.Usage{
+		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.CachedTokens, Estimated: u.Estimated,
+		Cost: budget.SpentOf(u).Cost, Currency: string(u.Currency), Unpriced: u.Unpriced,
 	}
 }
 
 func turnOf(s *v1alpha1.MotorStep) *turn.Turn {
 	t := &turn.Turn{
-		Index:   s.Spec.Index,
-		Through: s.Spec.Through,
-		Model:   s.Spec.Model,
-		Content: s.Spec.Content,
-		Closes:  s.Spec.Final,
-		Value:   s.Spec.Value,
-		Checks:  s.Spec.Checks,
-		Usage: turn.Usage{
-			PromptTokens: s.Spec.Usage.PromptTokens, CompletionTokens: s.Spec.Usage.CompletionTokens, CachedTokens: s.Spec.Usage.CachedTokens,
-			Estimated: s.Spec.Usage.Estimated,
-		},
-		Failed: turn.Usage{
-			PromptTokens: s.Spec.FailedUsage.PromptTokens, CompletionTokens: s.Spec.FailedUsage.CompletionTokens,
-			CachedTokens: s.Spec.FailedUsage.CachedTokens, Estimated: s.Spec.FailedUsage.Estimated,
-		},
+		Index:         s.Spec.Index,
+		Through:       s.Spec.Through,
+		Model:         s.Spec.Model,
+		Content:       s.Spec.Content,
+		Closes:        s.Spec.Final,
+		Value:         s.Spec.Value,
+		Checks:        s.Spec.Checks,
+		Usage:         usageOf(s.Spec.Usage),
+		Failed:        usageOf(s.Spec.FailedUsage),
 		ModelDuration: time.Duration(s.Spec.ModelMilliseconds) * time.Millisecond,
 		PromptDigest:  s.Spec.PromptDigest,
 		RequestDigest: s.Spec.RequestDigest,

@@ -59,14 +59,14 @@ func TestNamesOfStepsFitTheBoundsOfTheAPI(t *testing.T) {
 	if len(fmt.Sprint(attempt)) != 2 || len(fmt.Sprint(index)) != 4 {
 		t.Errorf("attempts go to %d and indexes to %d: StepName has as many digits as they need", attempt, index)
 	}
-	name := StepName(strings.Repeat("r", maxRunName), attempt, index) + outageSuffix
+	name := StepName(strings.Repeat("r", maxRunName), int32(attempt), int32(index)) + outageSuffix
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		t.Errorf("the name %s: %q", name, problems)
 	}
 }
 
 type bounded struct {
-	Maximum    int32              `json:"maximum"`
+	Maximum    int64              `json:"maximum"`
 	Properties map[string]bounded `json:"properties"`
 }
 

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -16,6 +18,12 @@ import (
 // on the number of steps bounds the outages too.
 const outageSuffix = "-outage"
 
+const (
+	// maxOutageSeconds is the longest time that the API has for an outage, and maxRaise the most tokens for an amount.
+	maxOutageSeconds = 31_536_000
+	maxRaise         = 1_000_000_000_000_000
+)
+
 // maxOutageMessage bounds the message about an outage, in bytes.
 const maxOutageMessage = 1024
 
@@ -23,7 +31,7 @@ const maxOutageMessage = 1024
 // state. It writes only if the reason is another one, or the try cost tokens.
 func (l *Log) Away(ctx context.Context, o *chat.Outage, deadlineSeconds int32) (*v1alpha1.MotorStep, error) {
 	said := v1alpha1.ModelOutage{
-		DeadlineSeconds: deadlineSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct,
+		DeadlineSeconds: deadlineSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct, Ask: askSpec(o.Ask),
 	}
 	s := l.openOutage()
 	if s == nil {
@@ -34,7 +42,12 @@ func (l *Log) Away(ctx context.Context, o *chat.Outage, deadlineSeconds int32) (
 		s = created
 	}
 	known := cmp.Or(s.Status.Outage, s.Spec.Outage)
-	same := known.Reason == said.Reason && known.MustAct == said.MustAct
+	same := known.Reason == said.Reason && known.MustAct == said.MustAct && askID(known) == askID(&said)
+	if !same && said.Ask != nil {
+		// Whoever is asked has the whole time, whatever the run waited for before.
+		waited := max(l.now().Sub(s.CreationTimestamp.Time), 0) / time.Second
+		said.DeadlineSeconds = int32(min(int64(waited)+int64(deadlineSeconds), maxOutageSeconds))
+	}
 	cost := usageSpec(o.Usage)
 	if same && cost == (v1alpha1.Usage{}) {
 		return s, nil
@@ -44,6 +57,7 @@ func (l *Log) Away(ctx context.Context, o *chat.Outage, deadlineSeconds int32) (
 	u.PromptTokens, u.CompletionTokens = u.PromptTokens+cost.PromptTokens, u.CompletionTokens+cost.CompletionTokens
 	u.CachedTokens, u.TotalTokens = u.CachedTokens+cost.CachedTokens, u.TotalTokens+cost.TotalTokens
 	u.Estimated = u.Estimated || cost.Estimated
+	budget.AddCost(&u, cost)
 	err := l.update(ctx, s, func() {
 		if !same {
 			s.Status.Outage = &said
@@ -54,6 +68,27 @@ func (l *Log) Away(ctx context.Context, o *chat.Outage, deadlineSeconds int32) (
 		return nil, fmt.Errorf("note in step %s: %w", s.Name, refused(s, err))
 	}
 	return s, nil
+}
+
+func askID(o *v1alpha1.ModelOutage) string {
+	if o.Ask == nil {
+		return ""
+	}
+	return o.Ask.ID
+}
+
+func askSpec(a *chat.RaiseAsk) *v1alpha1.BudgetAsk {
+	if a == nil {
+		return nil
+	}
+	spec := &v1alpha1.BudgetAsk{ID: a.ID}
+	if a.Tokens > 0 {
+		spec.RaiseBy.Tokens = new(min(a.Tokens, maxRaise))
+	}
+	if a.Cost != "" {
+		spec.RaiseBy.Cost = new(v1alpha1.Amount(a.Cost))
+	}
+	return spec
 }
 
 // openOutage returns the step of the outage that the next step waits for, nil if there is none.

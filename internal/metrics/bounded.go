@@ -13,12 +13,14 @@ import (
 const (
 	// maxModels, maxOutcomes, maxReasons, maxPools, maxBodies and maxResources bound the values of labels that are not closed sets. Each value costs memory in the manager and in
 	// whatever reads its metrics, and users choose the names of models and pools.
-	maxModels    = 32
-	maxOutcomes  = 32
-	maxReasons   = 128
-	maxPools     = 128
-	maxBodies    = 128
-	maxResources = 64
+	maxModels   = 32
+	maxOutcomes = 32
+	// Four currencies have values of their own.
+	maxCurrencies = 4
+	maxReasons    = 128
+	maxPools      = 128
+	maxBodies     = 128
+	maxResources  = 64
 	// maxValue is the most bytes of a value.
 	maxValue = 128
 )

@@ -108,7 +108,8 @@ func TestNoMetricGrowsWithoutBound(t *testing.T) {
 	must(t, err)
 	most := map[string]int{
 		"motorcortex_model_request_duration_seconds": (maxModels + 1) * (maxOutcomes + 1), "motorcortex_model_tokens_total": 2 * (maxModels + 1),
-		"motorcortex_run_conditions": len(shownConditions) * (maxReasons + 1), "motorcortex_runs": 10 * (maxReasons + 1),
+		"motorcortex_model_cost_total": (maxModels + 1) * (maxCurrencies + 1),
+		"motorcortex_run_conditions":   len(shownConditions) * (maxReasons + 1), "motorcortex_runs": 10 * (maxReasons + 1),
 	}
 	for _, f := range families {
 		bound := max(most[f.GetName()], maxReasons+1)

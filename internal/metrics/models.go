@@ -13,17 +13,20 @@ import (
 
 // Models counts requests to models and their tokens. It is what the client of a model endpoint tells.
 type Models struct {
-	names    *labels
-	outcomes *labels
-	requests *prometheus.HistogramVec
-	tokens   *prometheus.CounterVec
-	cached   *prometheus.CounterVec
+	names *labels
+	// currencies are labels of costs.
+	currencies *labels
+	outcomes   *labels
+	requests   *prometheus.HistogramVec
+	tokens     *prometheus.CounterVec
+	cached     *prometheus.CounterVec
+	cost       *prometheus.CounterVec
 }
 
 // NewModels makes the metrics of models and registers them. The model builtIn always has a label of its own.
 func NewModels(to prometheus.Registerer, builtIn string, now func() time.Time) (*Models, error) {
 	m := &Models{
-		names: newLabels(maxModels), outcomes: newLabels(maxOutcomes),
+		names: newLabels(maxModels), outcomes: newLabels(maxOutcomes), currencies: newLabels(maxCurrencies),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "model_request_duration_seconds",
 			Help: "Time of requests to models, with the wait for a slot and all tries, by outcome: Answered, Cancelled, or the reason of the failure.",
@@ -38,6 +41,10 @@ func NewModels(to prometheus.Registerer, builtIn string, now func() time.Time) (
 			Name: prefix + "model_cached_tokens_total",
 			Help: "The part of the input tokens that the endpoint served from its cache.",
 		}, []string{"model"}),
+		cost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "model_cost_total",
+			Help: "Cost of calls of models by the prices of MotorCortexes, in the currency. A model without a price costs nothing here.",
+		}, []string{"model", "currency"}),
 	}
 	m.names.now = now
 	m.names.freed = func(model string) {
@@ -45,11 +52,12 @@ func NewModels(to prometheus.Registerer, builtIn string, now func() time.Time) (
 		m.requests.DeletePartialMatch(of)
 		m.tokens.DeletePartialMatch(of)
 		m.cached.DeletePartialMatch(of)
+		m.cost.DeletePartialMatch(of)
 	}
 	if builtIn != "" {
 		m.names.reserve(clean(builtIn))
 	}
-	return m, registerAll(to, m.requests, m.tokens, m.cached)
+	return m, registerAll(to, m.requests, m.tokens, m.cached, m.cost)
 }
 
 // ModelAsked counts a request that has ended. Only a model that has answered gets a label: a name that was made up, or mistyped, must not take one.
@@ -64,6 +72,15 @@ func (m *Models) ModelAsked(model, result string, took time.Duration, usage turn
 	add(m.tokens.WithLabelValues(name, "input"), usage.PromptTokens)
 	add(m.tokens.WithLabelValues(name, "output"), usage.CompletionTokens)
 	add(m.cached.WithLabelValues(name), usage.CachedTokens)
+}
+
+// ModelPaid counts what a call cost, in billionths of a currency. A namespace can name any currency, so those after the first few share a label.
+func (m *Models) ModelPaid(model, currency string, billionths int64) {
+	name := clean(model)
+	if !m.names.has(name) {
+		name = other
+	}
+	m.cost.WithLabelValues(name, m.currencies.of(currency)).Add(float64(max(billionths, 0)) / 1e9)
 }
 
 // add adds to a counter. An endpoint chooses the number, and a negative one would panic.

@@ -175,7 +175,7 @@ func (r *Runs) collectQueue(to chan<- prometheus.Metric, now time.Time) {
 
 // kinds are the kinds of asks. Each always has a count, so that an alert about a change of it sees the first one.
 var kinds = []v1alpha1.InputKind{
-	v1alpha1.InputQuestion, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry, v1alpha1.InputDomainRequest, v1alpha1.InputApproval,
+	v1alpha1.InputQuestion, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry, v1alpha1.InputDomainRequest, v1alpha1.InputApproval, v1alpha1.InputBudgetExhausted,
 }
 
 func (r *Runs) collectAsks(to chan<- prometheus.Metric, now time.Time) {

@@ -59,11 +59,13 @@ func TestRunsAreShownAsTheInformerTells(t *testing.T) {
 		motorcortex_queue_runs 1
 		motorcortex_queue_oldest_age_seconds 60
 		motorcortex_asks_open{kind="Approval"} 1
+		motorcortex_asks_open{kind="BudgetExhausted"} 0
 		motorcortex_asks_open{kind="DomainRequest"} 0
 		motorcortex_asks_open{kind="OutcomeUnknown"} 0
 		motorcortex_asks_open{kind="Question"} 2
 		motorcortex_asks_open{kind="Retry"} 0
 		motorcortex_asks_oldest_age_seconds{kind="Approval"} 1
+		motorcortex_asks_oldest_age_seconds{kind="BudgetExhausted"} 0
 		motorcortex_asks_oldest_age_seconds{kind="DomainRequest"} 0
 		motorcortex_asks_oldest_age_seconds{kind="OutcomeUnknown"} 0
 		motorcortex_asks_oldest_age_seconds{kind="Question"} 3600

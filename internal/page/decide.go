@@ -72,6 +72,8 @@ func consequence(a *reply.Ask, d v1alpha1.Decision) (label, effect string) {
 		return "It is done", "The run goes on as if the call had succeeded. Its output is lost."
 	case v1alpha1.DecisionSkip:
 		return "Go on without it", "The model is told that the call may or may not have had an effect."
+	case v1alpha1.DecisionRaise:
+		return "Raise by " + asks.AmountText(a.RaiseBy), "The bound is raised by that, and the run goes on where it is. A bound of a day or a month is raised for all runs."
 	case v1alpha1.DecisionStop:
 		return "Stop", "The run ends as failed. The end has your reason."
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/pending"
@@ -59,6 +60,7 @@ type runLine struct {
 	Requester string       `json:"requester,omitempty"`
 	Steps     int32        `json:"steps"`
 	Tokens    int64        `json:"tokens"`
+	Cost      string       `json:"cost,omitempty"`
 	Created   metav1.Time  `json:"created"`
 	Completed *metav1.Time `json:"completed,omitempty"`
 }
@@ -68,6 +70,7 @@ func lineOf(run *v1alpha1.MotorRun) runLine {
 	l := runLine{
 		Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), State: stateOf(run), Phase: string(st.Phase), Reason: show.Text(st.Reason),
 		Task: show.Line(run.Spec.Task, maxBrief), Steps: st.Steps, Tokens: st.Usage.TotalTokens, Created: run.CreationTimestamp, Completed: st.CompletionTime,
+		Cost: show.Text(budget.Cost(st.Usage.Cost, st.Usage.Currency)),
 	}
 	if run.Spec.SkillRef != nil {
 		l.Skill = run.Spec.SkillRef.Name

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/pending"
@@ -31,6 +32,7 @@ type attemptView struct {
 	Completed *metav1.Time `json:"completed,omitempty"`
 	Failure   *failureView `json:"failure,omitempty"`
 	Tokens    int64        `json:"tokens"`
+	Cost      string       `json:"cost,omitempty"`
 	// ModelMS, ToolMS and WaitMS are how long the model, the tools and people took, in milliseconds.
 	ModelMS int64      `json:"modelMS"`
 	ToolMS  int64      `json:"toolMS"`
@@ -54,6 +56,7 @@ type stepLine struct {
 	Says    string       `json:"says,omitempty"`
 	Failure *failureView `json:"failure,omitempty"`
 	Tokens  int64        `json:"tokens"`
+	Cost    string       `json:"cost,omitempty"`
 	ModelMS int64        `json:"modelMS"`
 	ToolMS  int64        `json:"toolMS"`
 	WaitMS  int64        `json:"waitMS"`
@@ -105,6 +108,7 @@ func timeline(ctx context.Context, q *query, run *v1alpha1.MotorRun) (attempts [
 		s := &run.Status.Attempts[i]
 		a := at(s.Index)
 		a.Cause, a.Started, a.Completed, a.Tokens = string(s.Cause), s.StartTime, s.CompletionTime, s.Usage.TotalTokens
+		a.Cost = show.Text(budget.Cost(s.Usage.Cost, s.Usage.Currency))
 		if f := s.Failure; f != nil {
 			a.Failure = &failureView{string(f.Category), show.Text(f.Reason), show.Text(f.Message), show.Text(f.Hint)}
 		}
@@ -161,6 +165,7 @@ func stepLineOf(s *v1alpha1.MotorStep) stepLine {
 	l := stepLine{
 		Name: s.Name, Index: s.Spec.Index, Type: string(s.Spec.Type), At: s.CreationTimestamp, Says: show.Line(s.Spec.Content, 2*maxBrief),
 		Failure: failureOf(s), Tokens: s.Spec.Usage.TotalTokens, ModelMS: s.Spec.ModelMilliseconds, ToolMS: s.Status.ToolMilliseconds,
+		Cost: show.Text(budget.Cost(s.Spec.Usage.Cost, s.Spec.Usage.Currency)),
 	}
 	for i := range s.Spec.ToolCalls {
 		c := callLineOf(s, &s.Spec.ToolCalls[i])

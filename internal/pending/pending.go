@@ -35,6 +35,8 @@ func Word(kind v1alpha1.InputKind) string {
 		return "unknown outcome"
 	case v1alpha1.InputRetry:
 		return "retry"
+	case v1alpha1.InputBudgetExhausted:
+		return "budget"
 	}
 	return strings.ToLower(string(kind))
 }
@@ -53,6 +55,7 @@ func Exact(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 // verbs answer asks of a kind.
 var verbs = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow", v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",
+	v1alpha1.InputBudgetExhausted: "raise",
 }
 
 func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id bool, where, more string) string {
@@ -62,7 +65,7 @@ func command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb string, id b
 	s := "kubectl motor " + verb + " " + run.Name + " -n " + run.Namespace
 	if id {
 		s += " --id " + p.ID
-		if p.Kind == v1alpha1.InputRetry && run.UID != "" {
+		if (p.Kind == v1alpha1.InputRetry || p.Kind == v1alpha1.InputBudgetExhausted) && run.UID != "" {
 			// A run of the same name that is created later asks under the same id. Those of other kinds are of their steps.
 			s += " --uid " + string(run.UID)
 		}
@@ -95,8 +98,23 @@ func Commands(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, where string) []
 	case v1alpha1.InputRetry:
 		add("retry", ` --guidance "`+Blank+`"`)
 		add("stop", "")
+	case v1alpha1.InputBudgetExhausted:
+		add("raise", raiseFlags(p.RaiseBy))
+		add("stop", "")
 	}
 	return all
+}
+
+// raiseFlags are the flags of the amount that an ask for a raise proposes.
+func raiseFlags(a *v1alpha1.BudgetAmount) string {
+	var flags string
+	if a != nil && a.Cost != nil {
+		flags += " --cost " + string(*a.Cost)
+	}
+	if a != nil && a.Tokens != nil {
+		flags += fmt.Sprintf(" --tokens %d", *a.Tokens)
+	}
+	return flags
 }
 
 // Verb is the verb on motorruns that an answer to such an ask needs, beside patch.

@@ -39,14 +39,15 @@ func TestCommands(t *testing.T) {
 		want       string
 		verb, word string
 	}{
-		v1alpha1.InputQuestion:       {`kubectl motor answer portfolio -n agents --id x "…"`, "respond", "question"},
-		v1alpha1.InputApproval:       {`kubectl motor approve portfolio -n agents --id x; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "approval"},
-		v1alpha1.InputDomainRequest:  {`kubectl motor allow portfolio -n agents --id x --once; kubectl motor allow portfolio -n agents --id x --run; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "domain"},
-		v1alpha1.InputOutcomeUnknown: {`kubectl motor settle portfolio -n agents --id x retry; kubectl motor settle portfolio -n agents --id x done; kubectl motor settle portfolio -n agents --id x skip`, "respond", "unknown outcome"},
-		v1alpha1.InputRetry:          {`kubectl motor retry portfolio -n agents --id x --uid u --guidance "…"; kubectl motor stop portfolio -n agents --id x --uid u`, "respond", "retry"},
-		"Later":                      {"", "respond", "later"},
+		v1alpha1.InputQuestion:        {`kubectl motor answer portfolio -n agents --id x "…"`, "respond", "question"},
+		v1alpha1.InputApproval:        {`kubectl motor approve portfolio -n agents --id x; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "approval"},
+		v1alpha1.InputDomainRequest:   {`kubectl motor allow portfolio -n agents --id x --once; kubectl motor allow portfolio -n agents --id x --run; kubectl motor deny portfolio -n agents --id x --reason "…"`, "approve", "domain"},
+		v1alpha1.InputOutcomeUnknown:  {`kubectl motor settle portfolio -n agents --id x retry; kubectl motor settle portfolio -n agents --id x done; kubectl motor settle portfolio -n agents --id x skip`, "respond", "unknown outcome"},
+		v1alpha1.InputRetry:           {`kubectl motor retry portfolio -n agents --id x --uid u --guidance "…"; kubectl motor stop portfolio -n agents --id x --uid u`, "respond", "retry"},
+		v1alpha1.InputBudgetExhausted: {`kubectl motor raise portfolio -n agents --id x --uid u --cost 0.50 --tokens 1000; kubectl motor stop portfolio -n agents --id x --uid u`, "approve", "budget"},
+		"Later":                       {"", "respond", "later"},
 	} {
-		p := v1alpha1.PendingInput{ID: "x", Kind: kind}
+		p := v1alpha1.PendingInput{ID: "x", Kind: kind, RaiseBy: &v1alpha1.BudgetAmount{Tokens: new(int64(1000)), Cost: new(v1alpha1.Amount("0.50"))}}
 		first, _, _ := strings.Cut(pending.Command(waits(p), &p, ""), " --id")
 		if !strings.HasPrefix(tt.want, first) || (first == "") != (tt.want == "") {
 			t.Errorf("%s: the shortest is %q", kind, first)
@@ -73,6 +74,7 @@ func TestANotificationHasTheSameCommand(t *testing.T) {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "fix", UID: "u"}}
 	for _, kind := range []v1alpha1.InputKind{
 		v1alpha1.InputQuestion, v1alpha1.InputApproval, v1alpha1.InputDomainRequest, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry,
+		v1alpha1.InputBudgetExhausted,
 	} {
 		p := &v1alpha1.PendingInput{ID: "a1-s1-c0", Kind: kind}
 		got := notice.Of(&signal.Signal{Subject: "fix", Data: &signal.Result{Namespace: "team", UID: "u", Input: &signal.Input{ID: p.ID, Kind: kind}}}, "").Command

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
@@ -41,7 +42,7 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 		if args, err := toolapi.ParseAskUser(c.Arguments); err == nil && args.Default != "" && usesDefaults(run) {
 			a.OnTimeout = v1alpha1.OnTimeoutUseDefault
 		}
-	case v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
+	case v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted:
 	}
 	a.ExpirationTime = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
 	return a
@@ -117,6 +118,8 @@ func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
 		return slices.Contains(unknownDecisions, r.Decision)
 	case v1alpha1.InputRetry:
 		return fitsRetry(r)
+	case v1alpha1.InputBudgetExhausted:
+		return r.Decision == v1alpha1.DecisionRaise || r.Decision == v1alpha1.DecisionStop
 	case v1alpha1.InputQuestion:
 	}
 	return r.Answer != ""
@@ -191,6 +194,10 @@ func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
 		a, asked := p.Asked[r.ID]
 		if !asked {
 			a, asked = askedRetry(r.ID)
+		}
+		if !asked && budget.IsAskID(r.ID) {
+			// The journal has the last of them only.
+			a, asked = v1alpha1.StepAsk{ID: r.ID, Kind: v1alpha1.InputBudgetExhausted}, true
 		}
 		switch {
 		case !asked:

@@ -78,7 +78,7 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	switch r := RetryOf(o.Run, cur.Index); {
 	case retry && r != nil && r.Decision == v1alpha1.DecisionStop:
 		e := failedForGood(o, f)
-		e.Message += " " + stoppedBy(r)
+		e.Message += " " + stoppedBy(r, "another attempt")
 		return Decision{End: e}
 	case retry && r != nil:
 		d.Next = next(o, f, now, v1alpha1.CauseRetry, r.Guidance)
@@ -186,11 +186,11 @@ func RetryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Response {
 	return nil
 }
 
-// stoppedBy describes the decision against another attempt.
-func stoppedBy(r *v1alpha1.Response) string {
-	text := "A person decided against another attempt"
+// stoppedBy describes the decision against something.
+func stoppedBy(r *v1alpha1.Response, against string) string {
+	text := "A person decided against " + against
 	if r.RespondedBy != "" {
-		text = fit.Title(r.RespondedBy) + " decided against another attempt"
+		text = fit.Title(r.RespondedBy) + " decided against " + against
 	}
 	if r.Reason != "" {
 		return text + ": " + fit.OneLine(r.Reason, fit.MaxFailureText)
@@ -264,8 +264,8 @@ func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) 
 		reason == v1alpha1.ReasonTimeout && c == v1alpha1.CategoryBudgetExhausted:
 		// They end the run: a person must fix the network, answer in time, or create another run with more time.
 		return v1alpha1.ActionAskUser
-	case reason == reasonMaxTokens && !retryable:
-		// The run's tokens are used up, and no attempt adds any.
+	case (reason == reasonMaxTokens || reason == v1alpha1.ReasonBudgetExhausted || reason == v1alpha1.ReasonBudgetStopped) && !retryable:
+		// What the run may spend is used up, and no attempt adds any.
 		return v1alpha1.ActionAskUser
 	case c == v1alpha1.CategoryInvalidTask:
 		// A file, a Secret or a ConfigMap is not as the run needs it.

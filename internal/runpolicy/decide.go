@@ -86,7 +86,7 @@ func Decide(o Observation, now time.Time) Decision {
 		}
 		return afterFailure(o, f, now)
 	}
-	for _, policy := range []func(Observation, time.Time) *End{cancelled, unanswered, timedOut} {
+	for _, policy := range []func(Observation, time.Time) *End{cancelled, unanswered, budgetStopped, timedOut} {
 		if e := policy(o, now); e != nil {
 			return Decision{End: cmp.Or(acceptedEnd(o), e)}
 		}

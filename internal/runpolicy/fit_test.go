@@ -133,7 +133,7 @@ func fullArtifacts() *v1alpha1.ArtifactList {
 }
 
 func bigUsage() v1alpha1.Usage {
-	return v1alpha1.Usage{PromptTokens: 1 << 40, CompletionTokens: 1 << 40, CachedTokens: 1 << 40, TotalTokens: 1 << 40}
+	return v1alpha1.Usage{PromptTokens: 1 << 40, CompletionTokens: 1 << 40, CachedTokens: 1 << 40, TotalTokens: 1 << 40, Cost: "999999999.999999999", Currency: "EUR"}
 }
 
 func TestFit(t *testing.T) {

@@ -4,10 +4,16 @@ package runpolicy
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // Outage is a period in which the model is unavailable. It begins with a step of its own in the journal. It is over when the step that waited for
@@ -31,7 +37,9 @@ func OutageOf(s *v1alpha1.MotorStep) *Outage {
 		return nil
 	}
 	o := &Outage{ModelOutage: *cmp.Or(s.Status.Outage, s.Spec.Outage), Since: s.CreationTimestamp.Time, attempt: s.Spec.Attempt, index: s.Spec.Index}
-	o.DeadlineSeconds = s.Spec.Outage.DeadlineSeconds
+	if later := s.Status.Outage; later == nil || later.Ask == nil {
+		o.DeadlineSeconds = s.Spec.Outage.DeadlineSeconds
+	}
 	return o
 }
 
@@ -47,6 +55,7 @@ func (o *Outage) Until(run *v1alpha1.MotorRun) time.Time {
 func (p *Progress) addOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	p.closeOutage(s.CreationTimestamp.Time)
 	addUsage(&p.Usage, s.Status.FailedUsage)
+	p.addCosts(s.Spec.Attempt, s.Status.FailedUsage)
 	if s.Spec.Attempt == p.Attempt {
 		addUsage(&p.AttemptUsage, s.Status.FailedUsage)
 	}
@@ -89,3 +98,46 @@ func outageTime(run *v1alpha1.MotorRun, p Progress) time.Duration {
 	}
 	return p.Away + max(0, p.Outage.Until(run).Add(outageGrace).Sub(p.Outage.Since))
 }
+
+// BudgetAsk returns the input that a run needs which has reached a bound that a person can raise, nil if it waits for nothing of that kind.
+func BudgetAsk(run *v1alpha1.MotorRun, p Progress) *v1alpha1.PendingInput {
+	o := p.Outage
+	if o == nil || o.Ask == nil {
+		return nil
+	}
+	proposed := raiseText(o.Ask.RaiseBy)
+	return &v1alpha1.PendingInput{
+		ID: o.Ask.ID, Kind: v1alpha1.InputBudgetExhausted, Title: fit.Title("Budget used up: raise it by " + proposed + "?"),
+		Question: fit.CutEncoded(fmt.Sprintf("%s Raise the bound, by %s or by another amount, or stop the run. It goes on where it is.", o.Message, proposed), toolapi.MaxQuestion),
+		Options:  []string{string(v1alpha1.DecisionRaise), string(v1alpha1.DecisionStop)},
+		RaiseBy:  new(o.Ask.RaiseBy), AskTime: metav1.NewTime(o.Since), ExpirationTime: metav1.NewTime(o.Until(run)),
+	}
+}
+
+// raiseText is an amount for a person. The question before it names the currency.
+func raiseText(a v1alpha1.BudgetAmount) string {
+	var parts []string
+	if a.Cost != nil {
+		parts = append(parts, string(*a.Cost))
+	}
+	if a.Tokens != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens", *a.Tokens))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// budgetStopped ends a run that a person stopped at a bound of its budget.
+func budgetStopped(o Observation, _ time.Time) *End {
+	p := BudgetAsk(o.Run, o.Progress)
+	if p == nil {
+		return nil
+	}
+	r := ResponseTo(o.Run, &v1alpha1.StepAsk{ID: p.ID, Kind: p.Kind})
+	if r == nil || r.Decision != v1alpha1.DecisionStop {
+		return nil
+	}
+	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonBudgetExhausted, o.Progress.Outage.Message+" "+stoppedBy(r, "a higher bound"), false))
+}
+
+// RetriesAlone reports whether the run looks by itself whether it can go on, whether or not a person answers: there may be room in its budget again.
+func RetriesAlone(p *v1alpha1.PendingInput) bool { return p.Kind == v1alpha1.InputBudgetExhausted }

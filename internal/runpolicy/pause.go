@@ -88,6 +88,8 @@ func Rests(run *v1alpha1.MotorRun, p Progress, o observed.Time, now time.Time) (
 		return false, time.Time{}
 	case q.Kind == v1alpha1.InputRetry:
 		return true, time.Time{}
+	case RetriesAlone(q):
+		return false, time.Time{}
 	}
 	if slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool { return len(s.Command) > 0 }) {
 		// Their programs run between calls, until the run has waited for as long as it may take itself.

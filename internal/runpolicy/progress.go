@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -34,6 +35,8 @@ type Progress struct {
 	Usage             v1alpha1.Usage
 	ToolCalls, Errors int32
 	Model, Tool       time.Duration
+	// Costs are usages by the number of the attempt, nil while no answer has a cost. Only their costs count.
+	Costs map[int32]v1alpha1.Usage
 	// Waited is how long people took, in all attempts, for the answers that the run has used.
 	Waited time.Duration
 	// Away is for how long the model could not be had, in all attempts, where that is over.
@@ -55,7 +58,7 @@ type Progress struct {
 
 	// The following fields are about the current attempt.
 
-	// Iterations is the number of the model's answers in it, AttemptUsage their cost.
+	// Iterations is the number of the model's answers in it, AttemptUsage what they took.
 	Iterations   int32
 	AttemptUsage v1alpha1.Usage
 	// LastCalls are its last tool calls.
@@ -185,6 +188,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 	addUsage(&p.Usage, s.Spec.Usage)
 	addUsage(&p.Usage, s.Spec.FailedUsage)
+	p.addCosts(s.Spec.Attempt, s.Spec.Usage, s.Spec.FailedUsage)
 	p.Model += time.Duration(s.Spec.ModelMilliseconds) * time.Millisecond
 	if current {
 		addUsage(&p.AttemptUsage, s.Spec.Usage)
@@ -211,12 +215,37 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 }
 
+func (p *Progress) addCosts(attempt int32, usages ...v1alpha1.Usage) {
+	for _, u := range usages {
+		if u.Cost == "" && !u.Unpriced {
+			continue
+		}
+		if p.Costs == nil {
+			p.Costs = map[int32]v1alpha1.Usage{}
+		}
+		sum := p.Costs[attempt]
+		budget.AddCost(&sum, u)
+		p.Costs[attempt] = sum
+	}
+}
+
+// ShowCosts writes the costs of the attempts into the status. A leader of an earlier version does not know them, and drops those of attempts that are over.
+func ShowCosts(st *v1alpha1.MotorRunStatus, p Progress) {
+	for i := range st.Attempts {
+		a := &st.Attempts[i]
+		if u, known := p.Costs[a.Index]; known {
+			a.Usage.Cost, a.Usage.Currency, a.Usage.Unpriced = u.Cost, u.Currency, u.Unpriced
+		}
+	}
+}
+
 func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
 	sum.PromptTokens += u.PromptTokens
 	sum.CompletionTokens += u.CompletionTokens
 	sum.CachedTokens += u.CachedTokens
 	sum.TotalTokens += u.TotalTokens
 	sum.Estimated = sum.Estimated || u.Estimated
+	budget.AddCost(sum, u)
 }
 
 func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {

@@ -30,7 +30,7 @@ func Shown(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk) *
 		showApproval(p, run, s, a, c)
 	case v1alpha1.InputOutcomeUnknown:
 		showOutcomeUnknown(p, s, a, c)
-	case v1alpha1.InputRetry:
+	case v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted:
 	}
 	return p
 }

@@ -91,6 +91,9 @@ type Stats struct {
 	Tokens     int64 `json:"tokens"`
 	// EnergyCost is what the run drained from the energy of its namespace, left out where that is not configured.
 	EnergyCost json.Number `json:"energyCost,omitempty"`
+	// Cost is a decimal number in the currency, "" where no model has a price.
+	Cost     string `json:"cost,omitempty"`
+	Currency string `json:"currency,omitempty"`
 }
 
 // Failure says why a run failed.
@@ -133,6 +136,7 @@ func taskOf(r *v1alpha1.RunResult) *Task {
 	t := &Task{OK: r.OK, Summary: shown(r.Summary, maxSummary), Stats: Stats{
 		Iterations: r.Stats.Iterations, DurationMs: r.Stats.DurationMilliseconds, Errors: r.Stats.Errors,
 		ToolCalls: r.Stats.ToolCalls, Tokens: r.Stats.Tokens, EnergyCost: json.Number(r.Stats.EnergyCost),
+		Cost: string(r.Stats.Cost), Currency: string(r.Stats.Currency),
 	}}
 	t.Value = valueOf(r.Value)
 	if s := r.Skills; s != nil && len(s.Created)+len(s.Updated) > 0 {

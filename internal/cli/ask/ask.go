@@ -41,7 +41,7 @@ func New(c Command) []*cobra.Command {
 	if c.In != nil {
 		c.In = bufio.NewReader(c.In)
 	}
-	return []*cobra.Command{c.answer(), c.approve(), c.deny(), c.allow(), c.settle(), c.retry(), c.stop()}
+	return []*cobra.Command{c.answer(), c.approve(), c.deny(), c.allow(), c.settle(), c.retry(), c.raise(), c.stop()}
 }
 
 // choice is which ask of a run a verb is about.

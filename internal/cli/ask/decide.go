@@ -143,9 +143,9 @@ func (c Command) retry() *cobra.Command {
 
 func (c Command) stop() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "stop RUN", Short: "End a run after an attempt that failed.", Args: verb.Args("the name of the RUN"),
-		Long: "End a run after an attempt that failed. \"kubectl motor cancel\" ends a run that is under way.",
-	}, v1alpha1.InputRetry)
+		Use: "stop RUN", Short: "End a run after an attempt that failed, or at the bound of its budget.", Args: verb.Args("the name of the RUN"),
+		Long: "End a run after an attempt that failed, or at the bound of its budget. \"kubectl motor cancel\" ends a run that is under way.",
+	}, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted)
 	reason := cmd.Flags().String("reason", "", "why; the end of the run has it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := words("--reason", *reason); err != nil {

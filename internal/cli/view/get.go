@@ -44,7 +44,7 @@ func overview(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) 
 		show.Block(w, "  ", run.Spec.Task)
 	}
 	if st.Usage.TotalTokens > 0 || st.Steps > 0 {
-		fmt.Fprintf(w, "\nSpent: %d steps, %d tokens, model %s\n", st.Steps, st.Usage.TotalTokens, show.Line(st.Model, maxColumn))
+		fmt.Fprintf(w, "\nSpent: %d steps, %d tokens%s, model %s\n", st.Steps, st.Usage.TotalTokens, costOf(st.Usage), show.Line(st.Model, maxColumn))
 	}
 	if st.Egress != nil && len(st.Egress.Domains) > 0 {
 		fmt.Fprintf(w, "Reaches: %s\n", join(st.Egress.Domains))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/show"
@@ -78,7 +79,7 @@ func printStep(w io.Writer, s *v1alpha1.MotorStep) {
 		fmt.Fprint(w, ": the model cannot be had")
 	case v1alpha1.StepTurn:
 		if s.Spec.ModelMilliseconds > 0 {
-			fmt.Fprintf(w, ", model %s, %d tokens", milliseconds(s.Spec.ModelMilliseconds), s.Spec.Usage.TotalTokens)
+			fmt.Fprintf(w, ", model %s, %d tokens%s", milliseconds(s.Spec.ModelMilliseconds), s.Spec.Usage.TotalTokens, costOf(s.Spec.Usage))
 		}
 	}
 	fmt.Fprintln(w)
@@ -121,6 +122,20 @@ func printCall(w io.Writer, s *v1alpha1.MotorStep, call *v1alpha1.ToolCall) {
 	if r.OutputFile != "" {
 		fmt.Fprintf(w, "the whole output is in the workspace: %s\n", show.Line(r.OutputFile, unlimited))
 	}
+}
+
+// costOf is the cost of a usage after its tokens, "" where no model has a price.
+func costOf(u v1alpha1.Usage) string {
+	cost := budget.Cost(u.Cost, u.Currency)
+	switch {
+	case cost == "" && !u.Unpriced:
+		return ""
+	case cost == "":
+		return ", without a price"
+	case u.Unpriced:
+		return ", " + show.Line(cost, maxColumn) + " and more without a price"
+	}
+	return ", " + show.Line(cost, maxColumn)
 }
 
 func milliseconds(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }

@@ -75,3 +75,15 @@ func TestPrintOtherSteps(t *testing.T) {
 		}
 	}
 }
+
+func TestACostIsShownBesideTheTokens(t *testing.T) {
+	t.Parallel()
+	for want, u := range map[string]v1alpha1.Usage{
+		"": {TotalTokens: 5}, ", 0.5 EUR": {Cost: "0.5", Currency: "EUR"}, ", without a price": {Unpriced: true},
+		", 0.5 EUR and more without a price": {Cost: "0.5", Currency: "EUR", Unpriced: true},
+	} {
+		if got := costOf(u); got != want {
+			t.Errorf("%+v: %q, want %q", u, got, want)
+		}
+	}
+}

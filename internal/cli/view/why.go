@@ -44,6 +44,9 @@ func (c Command) why() *cobra.Command {
 func explain(w io.Writer, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, where string, now time.Time) {
 	stands(w, run, now)
 	causes(w, run)
+	if cost := costOf(run.Status.Usage); cost != "" {
+		fmt.Fprintf(w, "\nSpent: %d tokens%s\n", run.Status.Usage.TotalTokens, cost)
+	}
 	lastFailure(w, run)
 	if len(steps) > 0 {
 		fmt.Fprintln(w, "\nLast steps:")

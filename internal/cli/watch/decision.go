@@ -95,6 +95,8 @@ func named(p *v1alpha1.PendingInput, d v1alpha1.Decision) (key, label string) {
 		return "d", "go on as if it succeeded"
 	case v1alpha1.DecisionSkip:
 		return "s", "go on without it"
+	case v1alpha1.DecisionRaise:
+		return "r", "raise it by " + asks.AmountText(p.RaiseBy)
 	case v1alpha1.DecisionStop:
 		return "s", "end the run"
 	}

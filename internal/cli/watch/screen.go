@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/cli/follow"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/pending"
@@ -56,6 +57,9 @@ func (m *model) header() string {
 		s += fmt.Sprintf("  attempt %d", a.Index)
 	}
 	s += fmt.Sprintf("  step %d  %d tokens", st.Steps, st.Usage.TotalTokens)
+	if st.Usage.Cost != "" {
+		s += "  " + show.Line(budget.Cost(st.Usage.Cost, st.Usage.Currency), maxName)
+	}
 	if st.Model != "" {
 		s += "  " + show.Line(st.Model, maxName)
 	}

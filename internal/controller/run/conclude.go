@@ -37,9 +37,7 @@ func (r *Reconciler) conclude(_ context.Context, s *pass.Run) (bool, error) {
 		runpolicy.Fail(&s.Run.Status, d.Failure, d.FinishedAt)
 	}
 	s.Concluded = true
-	if s.Run.Status.PendingInputs = v1alpha1.PendingList(s.Progress.Pending); d.Retry != nil {
-		s.Run.Status.PendingInputs = v1alpha1.PendingList(d.Retry)
-	}
+	s.Run.Status.PendingInputs = v1alpha1.PendingList(cmp.Or(d.Retry, s.Progress.Pending, runpolicy.BudgetAsk(s.Run, s.Progress)))
 	showModel(s)
 	wakeForDeadline(s, d.WakeAt)
 	// A new sandbox is made when it is written that there has to be one.
@@ -134,7 +132,7 @@ func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 			Iterations: p.Turns, ToolCalls: p.ToolCalls, Errors: p.Errors,
 			DurationMilliseconds: ms(total), ModelMilliseconds: ms(p.Model), ToolMilliseconds: ms(p.Tool), WaitingMilliseconds: ms(waited),
 			OverheadMilliseconds: ms(total - p.Model - p.Tool - waited),
-			Tokens:               p.Usage.TotalTokens,
+			Tokens:               p.Usage.TotalTokens, Cost: p.Usage.Cost, Currency: p.Usage.Currency,
 		},
 	}
 	r.Artifacts, r.ArtifactsOmitted = fit.ShowArtifacts(p.Artifacts)

@@ -43,7 +43,7 @@ func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 	list = append(list, rejectedSkills(before, after)...)
 	for _, t := range eventsOf {
 		was, is := pass.ChangedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
-		if is == nil || nothingYet(is.Reason) {
+		if is == nil || nothingYet(is.Reason) || toldOtherwise(t.conditionType, is, after) {
 			continue
 		}
 		if t.conditionType == v1alpha1.ConditionAwaitingInput && isAboutApproval(was, is) {
@@ -126,11 +126,17 @@ func isCheck(conditionType string) bool {
 	return false
 }
 
-// nothingYet reports whether a reason is no news, or is reported otherwise.
+// toldOtherwise reports whether another Event has what a condition says: that of an attempt that failed, or of an ask.
+func toldOtherwise(conditionType string, is *metav1.Condition, run *v1alpha1.MotorRun) bool {
+	if p := run.Status.Pending(); conditionType == v1alpha1.ConditionAwaitingInput && is.Status == metav1.ConditionTrue && p != nil {
+		return p.Kind == v1alpha1.InputRetry
+	}
+	return conditionType == v1alpha1.ConditionModelAvailable && is.Reason == v1alpha1.ReasonBudgetExhausted
+}
+
+// nothingYet reports whether a reason is no news.
 func nothingYet(reason string) bool {
 	switch reason {
-	case v1alpha1.ReasonAttemptFailed, v1alpha1.ReasonBudgetExhausted:
-		return true
 	case v1alpha1.ReasonRunning, v1alpha1.ReasonNothingAsked, v1alpha1.ReasonIsolationPending, v1alpha1.ReasonRunEnded, v1alpha1.ReasonSandboxRemoved,
 		v1alpha1.ReasonSandboxStarting, v1alpha1.ReasonEgressPending, v1alpha1.ReasonModelNotAsked:
 		return true

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -24,6 +25,7 @@ func showAttempt(s *pass.Run) {
 	if a := st.LatestAttempt(); a.CompletionTime == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}
+	runpolicy.ShowCosts(st, p)
 }
 
 // showModel shows that the run waits for its model, or that the model answers again. A run whose model was always available has no such condition.
@@ -51,7 +53,8 @@ func showModel(s *pass.Run) {
 		s.Set(v1alpha1.ConditionModelAvailable, metav1.ConditionFalse, o.Reason, message)
 		return
 	}
-	s.Block(v1alpha1.ConditionModelAvailable, o.Reason, message, o.MustAct)
+	// A run that asks a person is not stalled: it waits for the answer.
+	s.Block(v1alpha1.ConditionModelAvailable, o.Reason, message, o.MustAct && o.Ask == nil)
 }
 
 // summarize derives the parts of the status that summarize the conditions.
@@ -183,14 +186,19 @@ func showAwaitingInput(s *pass.Run) {
 	st := &s.Run.Status
 	ask := st.Pending()
 	if ask != nil {
-		ask.Answered = ask.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.Run, s.Progress, s.Bounds)
+		switch ask.Kind {
+		case v1alpha1.InputBudgetExhausted:
+			ask.Answered = runpolicy.Answered(s.Run, ask)
+		default:
+			ask.Answered = ask.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.Run, s.Progress, s.Bounds)
+		}
 	}
 	switch {
 	case ask != nil && !runpolicy.Answered(s.Run, ask):
 		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, ask), questionOf(s.Run, ask))
 	case hasExpired(s.Progress):
 		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
-	case len(s.Progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
+	case len(s.Progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor) || budget.Answers(s.Run) > 0:
 		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.Run))
 	default:
 		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
@@ -222,6 +230,8 @@ func awaitingReason(st *v1alpha1.MotorRunStatus, p *v1alpha1.PendingInput) strin
 		return v1alpha1.ReasonDomainRequest
 	case v1alpha1.InputApproval:
 		return v1alpha1.ReasonApproval
+	case v1alpha1.InputBudgetExhausted:
+		return v1alpha1.ReasonBudgetExhausted
 	case v1alpha1.InputQuestion:
 	}
 	return v1alpha1.ReasonQuestion

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/engine/savedcredential"
 	"motorcortex.dev/motorcortex/internal/engine/skills"
+	"motorcortex.dev/motorcortex/internal/engine/spending"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
@@ -56,6 +57,8 @@ type Host struct {
 	SearchTransport http.RoundTripper
 	// Observer is told how loops spend their time; if it is nil, nothing is.
 	Observer motorloop.Observer
+	// Spending is told what calls of models cost; if it is nil, nothing is.
+	Spending spending.Observer
 	// Fault is called at each FaultPoint. It is nil but in tests.
 	Fault Fault
 }
@@ -83,6 +86,8 @@ type Attempt struct {
 	Closing func()
 	// awaySeconds is how long to wait for the model at most.
 	awaySeconds int32
+	// account is what the loop spends, nil while it has asked no model.
+	account *spending.Account
 }
 
 // Waiting is the open ask that a loop ended with.
@@ -110,6 +115,7 @@ func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 	// aboutOutage is how many writes only record that the model is not available, so that they are no progress of the loop.
 	var aboutOutage int
 	if err == nil {
+		defer a.closeAccount(ctx)
 		defer func() {
 			if env.Entries.Writes() > aboutOutage {
 				a.Memory.gotFurther()
@@ -196,6 +202,7 @@ func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 	if err != nil {
 		return outcome.Outcome{}, err
 	}
+	a.openAccount(progress)
 	window := window(endpoint, model)
 	sandbox, store, err := a.openHands(ctx, progress)
 	if err != nil {
@@ -237,7 +244,7 @@ func (a *Attempt) runAgent(ctx context.Context) (outcome.Outcome, error) {
 	if loop.Config.WritesSkills {
 		loop.Skills = skills.Check{Env: env, Client: sandbox.Client}
 	}
-	a.wire(loop, model, sandbox, kept, turns)
+	a.wire(loop, spending.Model{Model: model, Account: a.account, Name: endpoint.Model}, sandbox, kept, turns)
 	// The background programs may have ended just now, and permissions for one call count since then.
 	loop.Config.SettleEach, _ = runpolicy.Once(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.Everything()), sandbox.Bounds)
 	out, err := loop.Run(ctx, turns)

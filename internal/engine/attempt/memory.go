@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/spending"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -24,11 +25,15 @@ type Memory struct {
 	malformed stubborn
 	// Outage is the outage in which the last start of the loop ended, nil if it ended otherwise, or if the model must be looked up anew.
 	Outage *runpolicy.Outage
+	// refused is the call for which the run had no room in its budget when the last start of the loop ended.
+	refused *spending.Refusal
+	// counts is true if no answer can be lost that the run has paid for: an earlier start of the loop, in this process, knew of all.
+	counts bool
 }
 
 // gotFurther forgets what ended the loop before: its next end has another cause.
 func (m *Memory) gotFurther() {
-	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, Outage: m.Outage}
+	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, Outage: m.Outage, refused: m.refused, counts: m.counts}
 }
 
 // Note adds how a start of the loop ended.
@@ -52,6 +57,7 @@ func (m *Memory) Note(err error) {
 	m.Failures++
 	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
 		m.Panics++
+		m.counts = false
 		// The stored answer itself may cause the panic.
 		m.unrecorded = nil
 	} else if m.Panics < maxPanics {

@@ -12,6 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/spending"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -146,8 +147,9 @@ func (m memoModel) Complete(ctx context.Context, r chat.Request) (chat.Answer, e
 
 // hintModel is the model of the fast role. It is resolved when it is asked, which most runs never do.
 type hintModel struct {
-	host *Host
-	env  *runenv.Env
+	host    *Host
+	env     *runenv.Env
+	account *spending.Account
 }
 
 // Complete asks the model. A missing model is an error like any other: then there is no hint.
@@ -166,5 +168,9 @@ func (m hintModel) open(ctx context.Context) (chat.Model, error) {
 		return nil, fmt.Errorf("resolve the fast model: %w", err)
 	}
 	m.env.Known.Add(redacting.ModelKeyName, endpoint.APIKey.Reveal())
-	return m.host.NewModel(endpoint)
+	model, err := m.host.NewModel(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return spending.Model{Model: model, Account: m.account, Name: endpoint.Model}, nil
 }

@@ -70,13 +70,19 @@ func (a *Attempt) awayUntil(ctx context.Context, o *chat.Outage) error {
 	}
 	said := *o
 	said.Message = env.Known.Hide(o.Message)
-	step, err := env.Entries.Away(ctx, &said, a.awaySeconds)
+	step, err := env.Entries.Away(ctx, &said, a.waitSeconds(o))
 	if err != nil {
 		return err
 	}
 	outage, now := runpolicy.OutageOf(step), env.APINow()
 	outage.Observed = env.Observed()
 	left := outage.Until(env.Run).Sub(outage.Observed.Now(now))
+	if left <= 0 && isBudget(said.Reason) {
+		return &outcome.Failure{
+			Category: outcome.BudgetExhausted, Reason: said.Reason,
+			Message: fmt.Sprintf("%s The bound was not raised within %d s.", said.Message, outage.DeadlineSeconds),
+		}
+	}
 	if left <= 0 {
 		return &outcome.Failure{
 			Category: outcome.ModelFailure, Reason: said.Reason, Retryable: true,
@@ -112,10 +118,12 @@ func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	switch {
 	case last.Reason == v1alpha1.ReasonStorageFull:
 		o = a.held(ctx)
+	case a.Memory.refused != nil && (isBudget(last.Reason) || last.Reason == v1alpha1.ReasonPriceMissing):
+		o = a.newAccount().Still(ctx, a.Memory.refused)
 	case a.Host.AwayModels.Cortex != nil:
 		o = a.knownOutage(ctx)
 	}
-	if o == nil || o.Reason != last.Reason || o.MustAct != last.MustAct || o.Usage != (turn.Usage{}) {
+	if o == nil || o.Reason != last.Reason || o.MustAct != last.MustAct || o.Usage != (turn.Usage{}) || !asksFor(last, o.Ask) {
 		return nil
 	}
 	now := a.Env.APINow()

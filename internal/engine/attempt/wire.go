@@ -20,7 +20,7 @@ import (
 // wire puts the required wrappers between a loop and its model, its tools and its journal. Each list goes from outside, which is
 // next to the loop, to inside. The order protects secret values: the wrapper that hides them is the last to touch the loop's inputs.
 //
-//	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► heldModel ─► endpoint
+//	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► heldModel ─► spending.Model ─► endpoint
 //	Tools    redacting.Tools ─► harvest.Tools ─► skills.Tools ─► faultyLoop ─► box.Box
 //	Journal  endingJournal ─► faultyLoop ─► box.Journal ─► leasedJournal ─► MotorSteps
 func (a *Attempt) wire(loop *motorloop.Loop, model chat.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*turn.Turn) {
@@ -50,7 +50,7 @@ func (a *Attempt) wireModel(model chat.Model, sandbox *box.Box) chat.Model {
 
 // wireHintModel wraps the model of the fast role. Its answers are stored and redacted like those of the other model.
 func (a *Attempt) wireHintModel() chat.Model {
-	hints := hintModel{host: a.Host, env: a.Env}
+	hints := hintModel{host: a.Host, env: a.Env, account: a.account}
 	return redacting.Model{Model: memoModel{hints, a.Memory}, Secrets: a.Env.Known}
 }
 

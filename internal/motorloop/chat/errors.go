@@ -21,6 +21,18 @@ type Outage struct {
 	RetryAfter time.Duration
 	// Usage is the cost of failed tries, as far as the endpoint reports it.
 	Usage turn.Usage
+	// Ask is set if a person can end the outage by raising a bound.
+	Ask *RaiseAsk
+	// WaitsFor is how long the run waits, 0 for as long as it waits for any model.
+	WaitsFor time.Duration
+}
+
+// RaiseAsk is the ask to raise a bound of what the run may spend.
+type RaiseAsk struct {
+	ID string
+	// Tokens, and Cost as a decimal number, are the amount that is proposed. Neither is needed.
+	Tokens int64
+	Cost   string
 }
 
 func (o *Outage) Error() string { return o.Reason + ": " + o.Message }

@@ -2,6 +2,11 @@
 
 package turn
 
+import (
+	"cmp"
+	"math"
+)
+
 // Usage is the cost of a model call, in tokens.
 type Usage struct {
 	PromptTokens     int64
@@ -10,13 +15,27 @@ type Usage struct {
 	CachedTokens int64
 	// Estimated is true if the endpoint did not report all of them.
 	Estimated bool
+	// Cost is in billionths of Currency. Unpriced is true if it is not the cost of all of the tokens.
+	Cost     int64
+	Currency string
+	Unpriced bool
 }
 
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.CachedTokens + v.CachedTokens, u.Estimated || v.Estimated,
+		PromptTokens: u.PromptTokens + v.PromptTokens, CompletionTokens: u.CompletionTokens + v.CompletionTokens,
+		CachedTokens: u.CachedTokens + v.CachedTokens, Estimated: u.Estimated || v.Estimated,
+		Cost: sum(u.Cost, v.Cost), Currency: cmp.Or(u.Currency, v.Currency), Unpriced: u.Unpriced || v.Unpriced,
 	}
+}
+
+// sum adds numbers that are not negative. The cost of very many tokens can be the largest number there is.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Total returns the number of tokens.

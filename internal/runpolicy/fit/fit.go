@@ -42,6 +42,8 @@ func shortenFormer(st *v1alpha1.MotorRunStatus) {
 		a := &st.Attempts[i]
 		a.LastCalls, a.RecoveryContext = nil, ""
 		shortenFailure(a, 200)
+		// The steps have the costs, and the run has their sum.
+		a.Usage.Cost, a.Usage.Currency, a.Usage.Unpriced = "", "", false
 	}
 }
 

@@ -254,7 +254,7 @@ func askName(kind v1alpha1.InputKind) string {
 		return "domain"
 	case v1alpha1.InputOutcomeUnknown:
 		return "unknown outcome"
-	case v1alpha1.InputQuestion, v1alpha1.InputApproval, v1alpha1.InputRetry:
+	case v1alpha1.InputQuestion, v1alpha1.InputApproval, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted:
 	}
 	return strings.ToLower(string(kind))
 }

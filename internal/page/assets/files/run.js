@@ -48,7 +48,7 @@ function stepItem(s, run, was) {
     inside);
   return el('li', {class: 'step'}, details,
     el('p', {class: 'meta'}, when(s.at), s.modelMS > 0 && ` · model ${took(s.modelMS)}`, s.toolMS > 0 && ` · tools ${took(s.toolMS)}`,
-      s.waitMS > 0 && ` · people ${took(s.waitMS)}`, s.tokens > 0 && ` · ${s.tokens.toLocaleString()} tokens`),
+      s.waitMS > 0 && ` · people ${took(s.waitMS)}`, s.tokens > 0 && ` · ${s.tokens.toLocaleString()} tokens`, s.cost && ` · ${s.cost}`),
     s.asks?.map((a) => el('p', {class: 'meta'}, `${a.word}: ${a.outcome}`, a.by && ` by ${a.by}`, a.reason && `: ${a.reason}`)),
     s.failure && failure(s.failure));
 }
@@ -68,14 +68,14 @@ function attempt(a, run, was) {
   keyed(steps, a.steps, {key: (s) => s.name, render: (s, old) => stepItem(s, run, old)});
   return el('section', {class: 'attempt'},
     el('h3', {}, `Attempt ${a.index}`),
-    el('p', {class: 'meta'}, a.cause && `${a.cause} · `, a.started && ['began ', when(a.started)], a.completed && [' · ended ', when(a.completed)], ` · ${a.tokens.toLocaleString()} tokens`),
+    el('p', {class: 'meta'}, a.cause && `${a.cause} · `, a.started && ['began ', when(a.started)], a.completed && [' · ended ', when(a.completed)], ` · ${a.tokens.toLocaleString()} tokens`, a.cost && ` · ${a.cost}`),
     times(a), a.failure && failure(a.failure), steps,
     a.steps.length === 0 && el('p', {class: 'empty'}, 'No steps.'));
 }
 
 function facts(r) {
   const rows = [['Asked for by', r.requester], ['Skill', r.skill], ['Model', r.model], ['Tools', r.tools?.join(', ')], ['Reaches', r.domains?.join(', ')],
-    ['Credentials', r.credentials?.join(', ')], ['Spent', `${r.steps} steps, ${r.tokens.toLocaleString()} tokens`]];
+    ['Credentials', r.credentials?.join(', ')], ['Spent', `${r.steps} steps, ${r.tokens.toLocaleString()} tokens${r.cost ? `, ${r.cost}` : ''}`]];
   return el('dl', {class: 'facts'}, rows.filter(([, v]) => v).map(([k, v]) => [el('dt', {}, k), el('dd', {}, v)]));
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attempt
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
+	"motorcortex.dev/motorcortex/internal/engine/spending"
+	"motorcortex.dev/motorcortex/internal/motorloop/chat"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+func (a *Attempt) newAccount() *spending.Account {
+	return &spending.Account{Env: a.Env, Cortex: a.Host.Models.Cortex, Remembers: a.Memory.counts, Observer: a.Host.Spending}
+}
+
+// openAccount opens the account of a loop of a run that has spent what its journal says.
+func (a *Attempt) openAccount(p runpolicy.Progress) {
+	a.account = a.newAccount()
+	a.account.Used = budget.SpentOf(p.Usage)
+	a.Memory.counts = true
+}
+
+// closeAccount gives back what the loop did not spend of its share. It comes after everything that the attempt records.
+func (a *Attempt) closeAccount(ctx context.Context) {
+	a.Memory.refused = a.account.Refused()
+	if a.account == nil {
+		return
+	}
+	recorded := runpolicy.ReadJournal(a.Env.Run, a.Env.Entries.Everything()).Usage
+	if err := a.account.Close(ctx, budget.SpentOf(recorded)); err != nil {
+		// The next loop of the run settles it, or the one of another run of the namespace after its end.
+		a.Env.Log.Info("a share of the budget was not given back yet", "error", err)
+	}
+}
+
+// isBudget reports whether an outage is a bound that was reached.
+func isBudget(reason string) bool {
+	return reason == v1alpha1.ReasonBudgetExhausted || reason == v1alpha1.ReasonBudgetStopped
+}
+
+// waitSeconds returns how long the run waits in an outage.
+func (a *Attempt) waitSeconds(o *chat.Outage) int32 {
+	if o.WaitsFor > 0 {
+		return int32(min(o.WaitsFor/time.Second, math.MaxInt32))
+	}
+	return a.awaySeconds
+}
+
+// asksFor reports whether an outage that was recorded asks what a new one asks.
+func asksFor(last *runpolicy.Outage, ask *chat.RaiseAsk) bool {
+	if last.Ask == nil || ask == nil {
+		return last.Ask == nil && ask == nil
+	}
+	return last.Ask.ID == ask.ID
+}
