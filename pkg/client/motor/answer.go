@@ -116,9 +116,22 @@ func (c *Client) Retry(ctx context.Context, to Ref, guidance string, domains ...
 	return retried, nil
 }
 
-// Stop ends a run after an attempt that failed. The end of the run has the reason.
+// Raise lets a run that has reached a bound of its budget spend more: by the amount, or by the one that it proposes if that is nil.
+func (c *Client) Raise(ctx context.Context, to Ref, by *v1alpha1.BudgetAmount, reason string) (*Changed, error) {
+	r := v1alpha1.Response{Decision: v1alpha1.DecisionRaise, Budget: by, Reason: reason}
+	run, ask, err := c.find(ctx, to, &r, v1alpha1.InputBudgetExhausted)
+	if err != nil {
+		return nil, err
+	}
+	if r.Budget == nil {
+		r.Budget = ask.RaiseBy
+	}
+	return c.send(ctx, run, ask, r)
+}
+
+// Stop ends a run after an attempt that failed, or at a bound of its budget. The end of the run has the reason.
 func (c *Client) Stop(ctx context.Context, to Ref, reason string) (*Changed, error) {
-	return c.answer(ctx, to, v1alpha1.Response{Decision: v1alpha1.DecisionStop, Reason: reason}, v1alpha1.InputRetry)
+	return c.answer(ctx, to, v1alpha1.Response{Decision: v1alpha1.DecisionStop, Reason: reason}, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted)
 }
 
 func (c *Client) answer(ctx context.Context, to Ref, r v1alpha1.Response, kinds ...v1alpha1.InputKind) (*Changed, error) {

@@ -170,6 +170,7 @@ var answers = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: ToolDecide + " " + DecideAnswer, v1alpha1.InputOutcomeUnknown: ToolDecide + " " + DecideSettle,
 	v1alpha1.InputApproval: ToolDecide + " approve or deny", v1alpha1.InputDomainRequest: ToolDecide + " allow or deny",
 	v1alpha1.InputRetry: ToolTask + " retry or cancel",
+	v1alpha1.InputBudgetExhausted: ToolTask + " cancel",
 }
 
 func (c *Client) askDetails(ctx context.Context, run *v1alpha1.MotorRun, ask *v1alpha1.PendingInput) AskDetails {

@@ -41,8 +41,10 @@ func ResponseTo(run *v1alpha1.MotorRun, id string) *v1alpha1.Response {
 
 // Verb is the verb on motorruns that an answer to such an ask needs, beside patch.
 func Verb(kind v1alpha1.InputKind) string {
-	if kind == v1alpha1.InputApproval || kind == v1alpha1.InputDomainRequest {
+	switch kind {
+	case v1alpha1.InputApproval, v1alpha1.InputDomainRequest, v1alpha1.InputBudgetExhausted:
 		return "approve"
+	case v1alpha1.InputQuestion, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
 	}
 	return "respond"
 }

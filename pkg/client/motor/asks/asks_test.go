@@ -111,7 +111,7 @@ func TestRights(t *testing.T) {
 	for kind, want := range map[v1alpha1.InputKind]string{
 		v1alpha1.InputApproval: "approve motorcortex-approver", v1alpha1.InputDomainRequest: "approve motorcortex-approver",
 		v1alpha1.InputQuestion: "respond motorcortex-responder", v1alpha1.InputOutcomeUnknown: "respond motorcortex-responder",
-		v1alpha1.InputRetry: "respond motorcortex-responder",
+		v1alpha1.InputRetry: "respond motorcortex-responder", v1alpha1.InputBudgetExhausted: "approve motorcortex-approver",
 	} {
 		if got := asks.Verb(kind) + " " + asks.Role(kind); got != want {
 			t.Errorf("%s: %s, want %s", kind, got, want)

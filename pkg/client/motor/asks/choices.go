@@ -2,7 +2,12 @@
 
 package asks
 
-import "motorcortex.dev/motorcortex/api/v1alpha1"
+import (
+	"fmt"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
 
 // Words is the field of a response that a person writes.
 type Words string
@@ -61,11 +66,32 @@ func Choices(p *v1alpha1.PendingInput) []Choice {
 			{Decision: v1alpha1.DecisionRetry, Words: Guidance, Domains: true},
 			{Decision: v1alpha1.DecisionStop, Words: Reason},
 		}
+	case v1alpha1.InputBudgetExhausted:
+		if p.RaiseBy == nil {
+			return nil
+		}
+		return []Choice{
+			{Decision: v1alpha1.DecisionRaise, Words: Reason, Permits: true},
+			{Decision: v1alpha1.DecisionStop, Words: Reason},
+		}
 	}
 	return nil
 }
 
-// Response is the choice with the words of a person. A decision about a call has its digest: that of the ask that the person saw.
+// AmountText is an amount for a person, without its currency.
+func AmountText(a *v1alpha1.BudgetAmount) string {
+	var parts []string
+	if a != nil && a.Cost != nil {
+		parts = append(parts, string(*a.Cost))
+	}
+	if a != nil && a.Tokens != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens", *a.Tokens))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Response is the choice with the words of a person. A decision about a call has its digest: that of the ask that the person saw. Raise has the
+// amount that the ask proposes.
 func (c Choice) Response(p *v1alpha1.PendingInput, words string) v1alpha1.Response {
 	r := v1alpha1.Response{Decision: c.Decision}
 	switch c.Words {
@@ -76,6 +102,9 @@ func (c Choice) Response(p *v1alpha1.PendingInput, words string) v1alpha1.Respon
 	case Guidance:
 		r.Guidance = words
 	case NoWords:
+	}
+	if c.Decision == v1alpha1.DecisionRaise {
+		r.Budget = p.RaiseBy
 	}
 	if p.Kind == v1alpha1.InputApproval && p.Action != nil {
 		r.Digest = p.Action.ArgsDigest
