@@ -48,7 +48,7 @@ type Holder struct {
 	Broken bool
 }
 
-// Reserve gives a run a share for calls that take no more than call, settles what it used of the share before, and returns the new share. If there is no room for a
+// Reserve settles what a run used of its share, and returns a new share for calls that take no more than call. If there is no room for a
 // single call, it returns the bound that was reached, and the run has no share. The sums then have all that the run spent, each call once: an entry holds what the sums
 // have of the run already, and the steps say what that must be.
 //

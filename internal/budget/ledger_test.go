@@ -98,6 +98,30 @@ func TestACallThatMayBeLostCountsOnce(t *testing.T) {
 	}
 }
 
+// Each of these is enough for a call to count that no step tells of.
+func TestACallCountsUnlessItIsKnownThatNoneIsLost(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		next Holder
+		want int64
+	}{
+		"the same process":        {Holder{Epoch: 1, Remembers: true}, 0},
+		"another process":         {Holder{Epoch: 1}, 100},
+		"another claim":           {Holder{Epoch: 2, Remembers: true}, 100},
+		"a call that was broken":  {Holder{Epoch: 1, Remembers: true, Broken: true}, 100},
+		"most of the share went":  {Holder{Epoch: 2, Used: Spent{Tokens: 350}}, 400},
+		"more than all of it did": {Holder{Epoch: 2, Used: Spent{Tokens: 500}}, 500},
+	} {
+		b, st := &v1alpha1.Budget{PerDay: amount(10_000, "")}, &v1alpha1.BudgetStatus{}
+		tt.next.Run = runOf("a")
+		mustReserve(t, st, b, Holder{Run: tt.next.Run, Epoch: 1}, Spent{Tokens: 100}, noon)
+		mustReserve(t, st, b, tt.next, Spent{Tokens: 100}, noon)
+		if got := settledIn(st).Tokens; got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
 // The journal was not writable: the answer is in memory, and is recorded later, or never if the worker ends.
 func TestAnAnswerThatIsNotRecordedStaysReserved(t *testing.T) {
 	t.Parallel()
@@ -149,7 +173,8 @@ func TestANewDayBeginsWithTheSharesThatAreOpen(t *testing.T) {
 		t.Errorf("%+v", st.Day)
 	}
 	mustReserve(t, st, b, Holder{Run: runOf("d"), Epoch: 1}, Spent{Tokens: 1}, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
-	if st.Month.Period != "2026-12" || st.Month.Tokens != 12 || st.Day.Tokens != 12 {
+	mustReserve(t, st, b, Holder{Run: runOf("e"), Epoch: 1}, Spent{Tokens: 1}, noon)
+	if st.Month.Period != "2026-12" || st.Month.Tokens != 16 || st.Day.Tokens != 16 {
 		t.Errorf("%+v %+v", st.Day, st.Month)
 	}
 }

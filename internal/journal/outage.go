@@ -44,7 +44,7 @@ func (l *Log) Away(ctx context.Context, o *chat.Outage, deadlineSeconds int32) (
 	known := cmp.Or(s.Status.Outage, s.Spec.Outage)
 	same := known.Reason == said.Reason && known.MustAct == said.MustAct && askID(known) == askID(&said)
 	if !same && said.Ask != nil {
-		// Whoever is asked has the whole time, whatever the run waited for before.
+		// A person who is asked has the whole time, whatever the run waited for before.
 		waited := max(l.now().Sub(s.CreationTimestamp.Time), 0) / time.Second
 		said.DeadlineSeconds = int32(min(int64(waited)+int64(deadlineSeconds), maxOutageSeconds))
 	}

@@ -110,7 +110,7 @@ func TestARunAtABoundOfItsBudgetWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// Whoever is asked late has the whole time.
+// A person who is asked late has the whole time.
 func TestALaterAskHasATimeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepOutage, Outage: &v1alpha1.ModelOutage{DeadlineSeconds: 60}}}

@@ -25,7 +25,7 @@ func (a *Attempt) openAccount(p runpolicy.Progress) {
 	a.Memory.counts = true
 }
 
-// closeAccount gives back what the loop did not spend of its share. It comes after everything that the attempt records.
+// closeAccount returns what the loop did not spend of its share to the sums. It comes after everything that the attempt records.
 func (a *Attempt) closeAccount(ctx context.Context) {
 	a.Memory.refused = a.account.Refused()
 	if a.account == nil {

@@ -62,7 +62,7 @@ func (a *Account) reserve(ctx context.Context, call budget.Spent) (*budget.Short
 	return short, nil
 }
 
-// Close gives back what is left of the share. recorded is what the steps of the run have. It is called when the loop has ended, even by its context.
+// Close returns what is left of the share to the sums. recorded is what the steps of the run have. It is called when the loop has ended, even by its context.
 func (a *Account) Close(ctx context.Context, recorded budget.Spent) error {
 	if !a.holds || !a.Env.Lease.MayDecide() {
 		return nil
