@@ -131,7 +131,7 @@ type BudgetPeriod struct {
 
 // RequesterBudget is what the runs of one requester spent in a day.
 type RequesterBudget struct {
-	// name of the requester, or the hash of a name that is too long.
+	// name of the requester, or the hash of a name that is too long or cannot be shown.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +required

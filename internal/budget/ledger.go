@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 const (
@@ -298,7 +299,8 @@ func nameOf(run *v1alpha1.MotorRun) string {
 	switch r := run.Spec.Requester; {
 	case r == nil || r.Username == "" || r.Username == others:
 		return unknown
-	case len(r.Username) > maxRequester:
+	case len(r.Username) > maxRequester, text.Shown(r.Username) != r.Username:
+		// The status of a MotorCortex has no characters that deceive the eye. Another name would be another entry, with sums of its own.
 		sum := sha256.Sum256([]byte(r.Username))
 		return "sha256:" + hex.EncodeToString(sum[:])
 	default:

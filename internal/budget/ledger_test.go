@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -275,6 +276,14 @@ func TestTheNumberOfRequestersIsBounded(t *testing.T) {
 		if len(r.Name) > maxRequester {
 			t.Errorf("a name of %d bytes", len(r.Name))
 		}
+	}
+	hidden := runOf("hidden")
+	hidden.Spec.Requester.Username = "jo\u202e"
+	kept := &v1alpha1.BudgetStatus{}
+	mustReserve(t, kept, b, Holder{Run: hidden, Epoch: 1}, Spent{Tokens: 1}, noon)
+	before := kept.Requesters[0].Name
+	if text.ShowAll(kept); kept.Requesters[0].Name != before || strings.ContainsRune(before, '\u202e') {
+		t.Errorf("the name is %q, and %q once the status was written by others", before, kept.Requesters[0].Name)
 	}
 	run := runOf("nameless")
 	run.Spec.Requester = nil

@@ -755,7 +755,7 @@ class RequesterBudget(TypedDict):
 
     # cost that was spent or is reserved.
     cost: NotRequired[str]
-    # name of the requester, or the hash of a name that is too long.
+    # name of the requester, or the hash of a name that is too long or cannot be shown.
     name: str
     # raises are what people added to the bound in this day.
     raises: NotRequired[list["BudgetRaise"]]

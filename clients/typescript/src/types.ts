@@ -1049,7 +1049,7 @@ export interface RequesterBudget {
    */
   cost?: string;
   /**
-   * name of the requester, or the hash of a name that is too long.
+   * name of the requester, or the hash of a name that is too long or cannot be shown.
    */
   name: string;
   /**
