@@ -13,7 +13,7 @@ import (
 //
 // RequesterBudget is what the runs of one requester spent in a day.
 type RequesterBudgetApplyConfiguration struct {
-	// name of the requester, or the hash of a name that is too long.
+	// name of the requester, or the hash of a name that is too long or cannot be shown.
 	Name *string `json:"name,omitempty"`
 	// tokens that were spent or are reserved.
 	Tokens *int64 `json:"tokens,omitempty"`
