@@ -158,7 +158,7 @@ func (s *Short) Message(currency v1alpha1.Currency) string {
 	if s.Spent.Add(s.Call).Cost > s.Bound.Cost {
 		spent, bound, call = Cost(Amount(s.Spent.Cost), currency), Cost(Amount(s.Bound.Cost), currency), Cost(Amount(s.Call.Cost), currency)
 	} else {
-		spent, bound, call = fmt.Sprint(s.Spent.Tokens), fmt.Sprintf("%d tokens", s.Bound.Tokens), fmt.Sprintf("%d tokens", s.Call.Tokens)
+		spent, bound, call = strconv.FormatInt(s.Spent.Tokens, 10), fmt.Sprintf("%d tokens", s.Bound.Tokens), fmt.Sprintf("%d tokens", s.Call.Tokens)
 	}
 	return fmt.Sprintf(about+", and the next call may take %s.", spent, bound, call)
 }

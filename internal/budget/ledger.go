@@ -148,11 +148,11 @@ func open(st *v1alpha1.BudgetStatus, b *v1alpha1.Budget, now time.Time) {
 	day, month := now.UTC().Format(dayLayout), now.UTC().Format(monthLayout)
 	if st.Month == nil || month > st.Month.Period {
 		st.Month = &v1alpha1.BudgetPeriod{Period: month}
-		addTo(&st.Month.Tokens, &st.Month.Cost, reserved(st, nil))
+		addTo(&st.Month.Tokens, &st.Month.Cost, reserved(st))
 	}
 	if st.Day == nil || day > st.Day.Period {
 		st.Day = &v1alpha1.BudgetPeriod{Period: day}
-		addTo(&st.Day.Tokens, &st.Day.Cost, reserved(st, nil))
+		addTo(&st.Day.Tokens, &st.Day.Cost, reserved(st))
 		st.Requesters = nil
 		for i := range st.Open {
 			e := &st.Open[i]
@@ -164,12 +164,11 @@ func open(st *v1alpha1.BudgetStatus, b *v1alpha1.Budget, now time.Time) {
 }
 
 // reserved returns the sum of the shares.
-func reserved(st *v1alpha1.BudgetStatus, but *v1alpha1.BudgetShare) Spent {
+func reserved(st *v1alpha1.BudgetStatus) Spent {
 	var sum Spent
 	for i := range st.Open {
-		if e := &st.Open[i]; e != but {
-			sum = sum.Add(Spent{e.ReservedTokens, billionths(e.ReservedCost)})
-		}
+		e := &st.Open[i]
+		sum = sum.Add(Spent{e.ReservedTokens, billionths(e.ReservedCost)})
 	}
 	return sum
 }

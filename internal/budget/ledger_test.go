@@ -18,7 +18,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 // settledIn returns what the ledger has for the day, without shares.
 func settledIn(st *v1alpha1.BudgetStatus) Spent {
-	return Spent{st.Day.Tokens, billionths(st.Day.Cost)}.Minus(reserved(st, nil))
+	return Spent{st.Day.Tokens, billionths(st.Day.Cost)}.Minus(reserved(st))
 }
 
 func mustReserve(t *testing.T, st *v1alpha1.BudgetStatus, b *v1alpha1.Budget, h Holder, call Spent, now time.Time) Spent {
@@ -355,7 +355,7 @@ func TestNoSequenceOfFaultsCountsTwiceOrLosesACall(t *testing.T) {
 
 func play(t *testing.T, seed uint64) {
 	t.Helper()
-	rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test that can be repeated
+	rnd := rand.New(rand.NewPCG(seed, 1))
 	bound := int64(2000 + rnd.IntN(20_000))
 	b, st := &v1alpha1.Budget{PerDay: amount(bound, ""), PerRequester: amount(bound, "")}, &v1alpha1.BudgetStatus{}
 	runs := make([]*simulated, 4)
@@ -437,7 +437,7 @@ func play(t *testing.T, seed uint64) {
 			most += s.share.Tokens
 			s.ended = Gone
 		}
-		if open := reserved(st, nil).Tokens; open > st.Day.Tokens {
+		if open := reserved(st).Tokens; open > st.Day.Tokens {
 			t.Fatalf("seed %d: shares of %d in a sum of %d", seed, open, st.Day.Tokens)
 		}
 	}
@@ -448,7 +448,7 @@ func play(t *testing.T, seed uint64) {
 	if st.Day == nil {
 		return
 	}
-	unsettled = reserved(st, nil).Tokens
+	unsettled = reserved(st).Tokens
 	switch counted := st.Day.Tokens; {
 	case counted < paid:
 		t.Errorf("seed %d: %d were paid and %d counted", seed, paid, counted)

@@ -75,7 +75,7 @@ func (m Model) Complete(ctx context.Context, r chat.Request) (chat.Answer, error
 	a.broken = a.broken || err != nil && ctx.Err() != nil
 	price, priced := budget.PriceOf(b, m.Name)
 	bill := func(u turn.Usage) turn.Usage {
-		u = a.bill(b, price, priced, u)
+		u = withCost(b, price, priced, u)
 		a.spend(budget.Spent{Tokens: u.Total(), Cost: u.Cost})
 		if priced && a.Observer != nil && u.Cost > 0 {
 			a.Observer.ModelPaid(m.Name, u.Currency, u.Cost)
@@ -86,8 +86,8 @@ func (m Model) Complete(ctx context.Context, r chat.Request) (chat.Answer, error
 	return answer, billed(err, bill)
 }
 
-// bill returns a usage with its cost. Without prices in the MotorCortex it stays as it is.
-func (a *Account) bill(b *v1alpha1.Budget, p budget.Price, priced bool, u turn.Usage) turn.Usage {
+// withCost returns a usage with its cost. Without prices in the MotorCortex it stays as it is.
+func withCost(b *v1alpha1.Budget, p budget.Price, priced bool, u turn.Usage) turn.Usage {
 	switch {
 	case b == nil || len(b.Prices) == 0 || u.Total() == 0:
 	case priced:

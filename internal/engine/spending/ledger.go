@@ -84,7 +84,7 @@ func (a *Account) Close(ctx context.Context, recorded budget.Spent) error {
 }
 
 // change makes a change of the status of the MotorCortex that no other writer saw in between. It is made again from the present state after a conflict.
-func (a *Account) change(ctx context.Context, make func(*v1alpha1.MotorCortex) error) error {
+func (a *Account) change(ctx context.Context, alter func(*v1alpha1.MotorCortex) error) error {
 	reader := a.Cortex
 	for n := 1; ; n++ {
 		c, err := cortex.Get(ctx, reader, a.Env.Run.Namespace)
@@ -92,7 +92,7 @@ func (a *Account) change(ctx context.Context, make func(*v1alpha1.MotorCortex) e
 			return err
 		}
 		before := c.DeepCopy()
-		if err := make(c); err != nil {
+		if err := alter(c); err != nil {
 			return err
 		}
 		if equality.Semantic.DeepEqual(before.Status, c.Status) {
@@ -105,7 +105,7 @@ func (a *Account) change(ctx context.Context, make func(*v1alpha1.MotorCortex) e
 		// The cache lags behind.
 		reader = a.Env.Live
 		select {
-		case <-time.After(rand.N(conflictPause)): //nolint:gosec // a pause is no secret
+		case <-time.After(rand.N(conflictPause)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
