@@ -115,9 +115,6 @@ func (s Spent) times(n int) Spent {
 	return sum
 }
 
-// most returns the larger of each part.
-func (s Spent) most(o Spent) Spent { return Spent{max(s.Tokens, o.Tokens), max(s.Cost, o.Cost)} }
-
 // least returns the smaller of each part.
 func (s Spent) least(o Spent) Spent { return Spent{min(s.Tokens, o.Tokens), min(s.Cost, o.Cost)} }
 

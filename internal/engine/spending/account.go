@@ -161,7 +161,7 @@ func (a *Account) Refused() *Refusal {
 func (a *Account) Still(ctx context.Context, r *Refusal) *chat.Outage {
 	c, err := cortex.Get(ctx, a.Cortex, a.Env.Run.Namespace)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // nothing is known, and the loop that is started finds out
 	}
 	b := c.Spec.Budget
 	if !budget.Applies(b, a.Env.Run) {
