@@ -104,7 +104,7 @@ func (w *askWorld) Complete(_ context.Context, r chat.Request) (chat.Answer, err
 		c.Tool, c.Arguments = toolapi.ToolAskUser, `{"question":"Which?","default":"blue"}`
 	case v1alpha1.InputDomainRequest:
 		c.Tool, c.Arguments = toolapi.ToolRequestDomain, askedDomain
-	case v1alpha1.InputApproval, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
+	case v1alpha1.InputApproval, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted:
 	}
 	return chat.Answer{Model: "m", Calls: []turn.Call{c}}, nil
 }

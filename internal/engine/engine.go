@@ -240,7 +240,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return false
-	case st.Pending() != nil && !runpolicy.RetriesAlone(st.Pending()) && !runpolicy.Answered(run, st.Pending()) && !e.expired(st.Pending()):
+	case e.onlyWaits(run):
 		return false
 	case awaitsEgress(st):
 		return false
@@ -251,6 +251,12 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	}
 	return true
+}
+
+// onlyWaits reports whether the run has an open ask, and nothing to do before it is answered.
+func (e *Engine) onlyWaits(run *v1alpha1.MotorRun) bool {
+	p := run.Status.Pending()
+	return p != nil && !runpolicy.RetriesAlone(p) && !runpolicy.Answered(run, p) && !e.expired(p)
 }
 
 // awaitsEgress reports whether the sandbox is about to get egress that it lacks. Without it the loop would start with no domains and

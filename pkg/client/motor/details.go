@@ -169,7 +169,7 @@ func (c *Client) describe(ctx context.Context, run *v1alpha1.MotorRun) Details {
 var answers = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: ToolDecide + " " + DecideAnswer, v1alpha1.InputOutcomeUnknown: ToolDecide + " " + DecideSettle,
 	v1alpha1.InputApproval: ToolDecide + " approve or deny", v1alpha1.InputDomainRequest: ToolDecide + " allow or deny",
-	v1alpha1.InputRetry: ToolTask + " retry or cancel",
+	v1alpha1.InputRetry:           ToolTask + " retry or cancel",
 	v1alpha1.InputBudgetExhausted: ToolTask + " cancel",
 }
 
