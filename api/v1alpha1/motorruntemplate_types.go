@@ -170,6 +170,9 @@ type RunTemplateSpec struct {
 	// limits is spec.limits of the run.
 	// +optional
 	Limits *RunLimits `json:"limits,omitempty"`
+	// budget is spec.budget of the run.
+	// +optional
+	Budget *BudgetAmount `json:"budget,omitempty"`
 	// sandbox is spec.sandbox of the run.
 	// +optional
 	Sandbox *TemplateSandbox `json:"sandbox,omitempty"`

@@ -2779,6 +2779,11 @@ func (in *RunTemplateSpec) DeepCopyInto(out *RunTemplateSpec) {
 		*out = new(RunLimits)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Budget != nil {
+		in, out := &in.Budget, &out.Budget
+		*out = new(BudgetAmount)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Sandbox != nil {
 		in, out := &in.Sandbox, &out.Sandbox
 		*out = new(TemplateSandbox)

@@ -21,6 +21,7 @@ func Run(t *v1alpha1.RunTemplate) *v1alpha1.MotorRun {
 			Credentials: s.Credentials, Files: s.Files, Model: s.Model, SkillRef: s.SkillRef, Inputs: s.Inputs, ExtractSkills: s.ExtractSkills, Keep: s.Keep,
 			Sandbox: sandbox(s.Sandbox), Approval: s.Approval, Questions: s.Questions, Accept: s.Accept,
 			MaxAttempts: s.MaxAttempts, Priority: s.Priority, TTLSecondsAfterFinished: s.TTLSecondsAfterFinished,
+			Budget: s.Budget,
 		},
 	}
 	if s.Limits != nil {

@@ -2339,6 +2339,17 @@ class MotorRunTemplateSpecRunTemplateSpecBash(TypedDict):
     allowedCommands: NotRequired[list[str]]
 
 
+class MotorRunTemplateSpecRunTemplateSpecBudget(TypedDict):
+    """
+    budget is spec.budget of the run.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
 class MotorRunTemplateSpecRunTemplateSpecCode(TypedDict):
     """
     code is spec.code of the run. Parameters do not change it: give them to the run in files.
@@ -2448,6 +2459,8 @@ class MotorRunTemplateSpecRunTemplateSpec(TypedDict):
     approval: NotRequired["MotorRunTemplateSpecRunTemplateSpecApproval"]
     # bash is spec.bash of the run.
     bash: NotRequired["MotorRunTemplateSpecRunTemplateSpecBash"]
+    # budget is spec.budget of the run.
+    budget: NotRequired["MotorRunTemplateSpecRunTemplateSpecBudget"]
     # code is spec.code of the run. Parameters do not change it: give them to the run in files.
     code: NotRequired["MotorRunTemplateSpecRunTemplateSpecCode"]
     # credentials is spec.credentials of the run. Who writes it needs the verb use on each Secret.
@@ -2614,6 +2627,17 @@ class MotorScheduleSpecRunTemplateSpecBash(TypedDict):
     allowedCommands: NotRequired[list[str]]
 
 
+class MotorScheduleSpecRunTemplateSpecBudget(TypedDict):
+    """
+    budget is spec.budget of the run.
+    """
+
+    # cost in the currency of the MotorCortex, such as "0.50".
+    cost: NotRequired[str]
+    # tokens of requests and answers together.
+    tokens: NotRequired[int]
+
+
 class MotorScheduleSpecRunTemplateSpecCode(TypedDict):
     """
     code is spec.code of the run. Parameters do not change it: give them to the run in files.
@@ -2723,6 +2747,8 @@ class MotorScheduleSpecRunTemplateSpec(TypedDict):
     approval: NotRequired["MotorScheduleSpecRunTemplateSpecApproval"]
     # bash is spec.bash of the run.
     bash: NotRequired["MotorScheduleSpecRunTemplateSpecBash"]
+    # budget is spec.budget of the run.
+    budget: NotRequired["MotorScheduleSpecRunTemplateSpecBudget"]
     # code is spec.code of the run. Parameters do not change it: give them to the run in files.
     code: NotRequired["MotorScheduleSpecRunTemplateSpecCode"]
     # credentials is spec.credentials of the run. Who writes it needs the verb use on each Secret.

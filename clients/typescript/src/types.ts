@@ -3401,6 +3401,20 @@ export interface MotorRunTemplateSpecRunTemplateSpecBash {
 }
 
 /**
+ * budget is spec.budget of the run.
+ */
+export interface MotorRunTemplateSpecRunTemplateSpecBudget {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
  * code is spec.code of the run. Parameters do not change it: give them to the run in files.
  */
 export interface MotorRunTemplateSpecRunTemplateSpecCode {
@@ -3549,6 +3563,10 @@ export interface MotorRunTemplateSpecRunTemplateSpec {
    * bash is spec.bash of the run.
    */
   bash?: MotorRunTemplateSpecRunTemplateSpecBash;
+  /**
+   * budget is spec.budget of the run.
+   */
+  budget?: MotorRunTemplateSpecRunTemplateSpecBudget;
   /**
    * code is spec.code of the run. Parameters do not change it: give them to the run in files.
    */
@@ -3788,6 +3806,20 @@ export interface MotorScheduleSpecRunTemplateSpecBash {
 }
 
 /**
+ * budget is spec.budget of the run.
+ */
+export interface MotorScheduleSpecRunTemplateSpecBudget {
+  /**
+   * cost in the currency of the MotorCortex, such as "0.50".
+   */
+  cost?: string;
+  /**
+   * tokens of requests and answers together.
+   */
+  tokens?: number;
+}
+
+/**
  * code is spec.code of the run. Parameters do not change it: give them to the run in files.
  */
 export interface MotorScheduleSpecRunTemplateSpecCode {
@@ -3936,6 +3968,10 @@ export interface MotorScheduleSpecRunTemplateSpec {
    * bash is spec.bash of the run.
    */
   bash?: MotorScheduleSpecRunTemplateSpecBash;
+  /**
+   * budget is spec.budget of the run.
+   */
+  budget?: MotorScheduleSpecRunTemplateSpecBudget;
   /**
    * code is spec.code of the run. Parameters do not change it: give them to the run in files.
    */

@@ -44,6 +44,8 @@ type RunTemplateSpecApplyConfiguration struct {
 	Keep *apiv1alpha1.RunKeep `json:"keep,omitempty"`
 	// limits is spec.limits of the run.
 	Limits *RunLimitsApplyConfiguration `json:"limits,omitempty"`
+	// budget is spec.budget of the run.
+	Budget *BudgetAmountApplyConfiguration `json:"budget,omitempty"`
 	// sandbox is spec.sandbox of the run.
 	Sandbox *TemplateSandboxApplyConfiguration `json:"sandbox,omitempty"`
 	// approval is spec.approval of the run.
@@ -207,6 +209,14 @@ func (b *RunTemplateSpecApplyConfiguration) WithKeep(value apiv1alpha1.RunKeep) 
 // If called multiple times, the Limits field is set to the value of the last call.
 func (b *RunTemplateSpecApplyConfiguration) WithLimits(value *RunLimitsApplyConfiguration) *RunTemplateSpecApplyConfiguration {
 	b.Limits = value
+	return b
+}
+
+// WithBudget sets the Budget field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Budget field is set to the value of the last call.
+func (b *RunTemplateSpecApplyConfiguration) WithBudget(value *BudgetAmountApplyConfiguration) *RunTemplateSpecApplyConfiguration {
+	b.Budget = value
 	return b
 }
 
