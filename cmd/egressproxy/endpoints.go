@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 )
 
 const (
@@ -64,7 +64,7 @@ func endpoint(listener net.Listener, handler http.Handler) (*http.Server, net.Li
 	server := &http.Server{
 		Handler: handler, ReadTimeout: endpointTimeout, WriteTimeout: endpointTimeout, IdleTimeout: endpointIdle, MaxHeaderBytes: 16 << 10,
 	}
-	bounded := room.New(listener, endpointConnections)
+	bounded := connlimit.New(listener, endpointConnections)
 	bounded.Watch(server)
 	return server, bounded
 }

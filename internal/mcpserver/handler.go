@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
@@ -52,7 +52,7 @@ func Handler(verify auth.TokenVerifier, find Find) http.Handler {
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: SessionIdle, MaxRequestBodyBytes: MaxMessage})
 	toSession := fewBytes(oneMessage(sessions))
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		room.Known(r.Context())
+		connlimit.Known(r.Context())
 		s := find(w, r)
 		if s == nil {
 			return

@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 	"motorcortex.dev/motorcortex/pkg/client/clientset/versioned/fake"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
@@ -52,7 +52,7 @@ func served(t *testing.T, change ...func(*httptest.Server)) *httptest.Server {
 func TestAProgramKeepsItsConnectionWhileStrangersCome(t *testing.T) {
 	t.Parallel()
 	s := served(t, func(s *httptest.Server) {
-		bounded := room.New(s.Listener, 2)
+		bounded := connlimit.New(s.Listener, 2)
 		bounded.Watch(s.Config)
 		s.Listener = bounded
 	})

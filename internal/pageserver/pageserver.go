@@ -35,7 +35,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/pageserver/oidc"
 	"motorcortex.dev/motorcortex/internal/pageserver/slack"
 	"motorcortex.dev/motorcortex/internal/serving/answers"
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 )
 
 const (
@@ -146,7 +146,7 @@ type person struct {
 // inTurn serves a request of the page, whose large answers of the API server wait for their turn.
 func (s *Server) inTurn(w http.ResponseWriter, r *http.Request) {
 	if _, ok := oidc.Of(r.Context()); ok {
-		room.Known(r.Context())
+		connlimit.Known(r.Context())
 	}
 	t := s.turns.Begin()
 	defer t.End()

@@ -17,7 +17,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 )
 
 // Options are the flags that such servers share.
@@ -60,10 +60,10 @@ type Make func(ctx context.Context) (server *http.Server, closing func(), err er
 // maxConnections is how many connections a server has at once.
 const maxConnections = 2048
 
-// Run serves until ctx is done, and then for the delay that the options set. It closes the listener. What the server serves must call room.Known when
+// Run serves until ctx is done, and then for the delay that the options set. It closes the listener. What the server serves must call connlimit.Known when
 // a client has shown who it is.
 func Run(ctx context.Context, o *Options, listener net.Listener, log *slog.Logger, of Make) error {
-	bounded := room.New(listener, maxConnections)
+	bounded := connlimit.New(listener, maxConnections)
 	listener = bounded
 	defer func() { _ = bounded.Close() }() // The server has closed it, if there was one.
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -133,7 +133,7 @@ func serveHealth(ctx context.Context, address string, ready func() bool) (stop f
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
 	h := &http.Server{Handler: probes(ready), ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
-	bounded := room.New(listener, maxProbes)
+	bounded := connlimit.New(listener, maxProbes)
 	bounded.Watch(h)
 	ended := make(chan struct{})
 	go func() {

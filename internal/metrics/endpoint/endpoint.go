@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 )
 
 const (
@@ -91,7 +91,7 @@ func New(ctx context.Context, o Options, b Bounds) (server *manager.Server, cert
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug), // Connections that a stranger breaks off are no event.
 	}
 	// Connections are counted before their handshakes, which cost the most.
-	bounded := room.New(at, b.Connections)
+	bounded := connlimit.New(at, b.Connections)
 	bounded.Watch(serves)
 	at = bounded
 	if config != nil {
@@ -125,7 +125,7 @@ func (o *Options) handler() (http.Handler, error) {
 // known notes that a client has shown who it is, and serves its request.
 func known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		room.Known(r.Context())
+		connlimit.Known(r.Context())
 		next.ServeHTTP(w, r)
 	})
 }

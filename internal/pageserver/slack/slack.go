@@ -22,7 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/cache"
 
-	"motorcortex.dev/motorcortex/internal/serving/room"
+	"motorcortex.dev/motorcortex/internal/serving/connlimit"
 	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
 
@@ -160,7 +160,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The request is none of Slack's.", http.StatusUnauthorized)
 		return
 	}
-	room.Known(r.Context())
+	connlimit.Known(r.Context())
 	i, err := read(body)
 	if err != nil {
 		http.Error(w, "Only buttons of messages are served.", http.StatusBadRequest)

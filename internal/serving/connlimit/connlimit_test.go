@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package room
+package connlimit
 
 import (
 	"bufio"
@@ -19,14 +19,14 @@ import (
 // patience is how long a test waits for what must come.
 const patience = time.Minute
 
-// served is a server with room for some connections. A request with the field Known is of a client that has shown who it is, and one for /wait is
+// served is a server with places for some connections. A request with the field Known is of a client that has shown who it is, and one for /wait is
 // answered in full when wait is closed.
 type served struct {
-	t    *testing.T
-	at   string
-	room *Room
-	tls  bool
-	wait chan struct{}
+	t        *testing.T
+	at       string
+	listener *Listener
+	tls      bool
+	wait     chan struct{}
 }
 
 func serve(t *testing.T, most int, secure bool) *served {
@@ -43,10 +43,10 @@ func serve(t *testing.T, most int, secure bool) *served {
 		}
 		_, _ = io.WriteString(w, "done\n")
 	}))
-	s.room = New(web.Listener, most)
-	s.room.Watch(web.Config)
-	web.Listener = s.room
-	if s.at = s.room.Addr().String(); secure {
+	s.listener = New(web.Listener, most)
+	s.listener.Watch(web.Config)
+	web.Listener = s.listener
+	if s.at = s.listener.Addr().String(); secure {
 		web.StartTLS()
 	} else {
 		web.Start()
@@ -111,30 +111,30 @@ func (c *client) isClosed(who string) {
 	}
 }
 
-// flood opens connections from addresses in turn. Each sends the first part of a request, and is in the room or was in it when flood returns.
+// flood opens connections from addresses in turn. Each sends the first part of a request, and has a place or had one when flood returns.
 func (s *served) flood(n, addresses int) {
 	s.t.Helper()
-	s.room.mu.Lock()
-	before := s.room.clock
-	s.room.mu.Unlock()
+	s.listener.mu.Lock()
+	before := s.listener.clock
+	s.listener.mu.Unlock()
 	for i := range n {
 		c := s.dial(fmt.Sprintf("127.0.1.%d", 1+i%addresses))
 		if !s.tls {
 			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\n") // It may be closed by now.
 		}
 	}
-	s.becomes("the flood is in the room", func() bool { return s.room.clock >= before+uint64(n) })
+	s.becomes("the flood is in the listener", func() bool { return s.listener.clock >= before+uint64(n) })
 }
 
-// becomes waits for a condition of the room, whose lock is held.
+// becomes waits for a condition of the listener, whose lock is held.
 func (s *served) becomes(what string, ok func() bool) {
 	s.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for late := time.After(patience); ; {
-		s.room.mu.Lock()
+		s.listener.mu.Lock()
 		done := ok()
-		s.room.mu.Unlock()
+		s.listener.mu.Unlock()
 		if done {
 			return
 		}
@@ -219,7 +219,7 @@ func (s *served) standStill(want int) {
 	s.t.Helper()
 	s.becomes(fmt.Sprintf("%d known connections have no request", want), func() bool {
 		n := 0
-		for _, c := range s.room.open {
+		for _, c := range s.listener.open {
 			if c.known && !c.busy {
 				n++
 			}
@@ -271,13 +271,13 @@ func TestAConnectionThatEndsGivesItsPlaceBackOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{t: t, at: l.Addr().String(), room: New(l, 2)}
-	t.Cleanup(func() { _ = s.room.Close() })
+	s := &served{t: t, at: l.Addr().String(), listener: New(l, 2)}
+	t.Cleanup(func() { _ = s.listener.Close() })
 	var accepted []net.Conn
 	accept := func() *client {
 		t.Helper()
 		c := s.dial("127.0.0.1")
-		got, err := s.room.Accept()
+		got, err := s.listener.Accept()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,29 +292,29 @@ func TestAConnectionThatEndsGivesItsPlaceBackOnce(t *testing.T) {
 	accept()
 	accept()
 	second.isClosed("the oldest of three")
-	if n := len(s.room.open); n != 2 {
+	if n := len(s.listener.open); n != 2 {
 		t.Errorf("%d connections are open", n)
 	}
 	for _, c := range accepted {
 		_ = c.Close()
 	}
-	if len(s.room.open) != 0 || len(s.room.strangers) != 0 {
-		t.Errorf("after all have ended: %d connections, %v", len(s.room.open), s.room.strangers)
+	if len(s.listener.open) != 0 || len(s.listener.strangers) != 0 {
+		t.Errorf("after all have ended: %d connections, %v", len(s.listener.open), s.listener.strangers)
 	}
 }
 
-// Closing the listener ends a wait for room.
+// Closing the listener ends a wait for listener.
 func TestAListenerWithoutRoomCloses(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 0, false)
 	c := s.dial("127.0.0.1")
-	if err := s.room.Close(); err != nil {
+	if err := s.listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c.isClosed("a client without a place")
 }
 
-// Outside of a room there is nothing to note.
+// Outside of a listener there is nothing to note.
 func TestARequestOfAnotherServerIsNoOnesPlace(t *testing.T) {
 	t.Parallel()
 	Known(t.Context())

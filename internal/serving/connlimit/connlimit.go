@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package room bounds the connections of a server, and decides which one gives its place to a new one.
+// Package connlimit bounds the connections of a server, and decides which one gives its place to a new one.
 //
 // A server that refuses connections while it is full, or waits for the end of one, is closed to its clients by a stranger who holds all places. So
 // a new connection always gets a place, if there is one that can give its own:
@@ -11,7 +11,7 @@
 // A stranger who floods the server from few addresses takes places from itself alone. From many addresses it must open as many connections as there
 // are places in the time that a client takes to show who it is. A request of a client that has shown it is never broken off: if each place has
 // one, the new connection waits for an end.
-package room
+package connlimit
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"sync"
 )
 
-// Room is a listener that has a bounded number of open connections.
-type Room struct {
+// Listener is a listener that has a bounded number of open connections.
+type Listener struct {
 	net.Listener
 	most int
 
@@ -39,15 +39,15 @@ type Room struct {
 }
 
 // New returns a listener that has at most so many open connections at once. The server that accepts from it must be given to Watch.
-func New(l net.Listener, most int) *Room {
-	r := &Room{Listener: l, most: most, strangers: map[netip.Prefix]int{}}
-	r.change = sync.NewCond(&r.mu)
-	return r
+func New(from net.Listener, most int) *Listener {
+	l := &Listener{Listener: from, most: most, strangers: map[netip.Prefix]int{}}
+	l.change = sync.NewCond(&l.mu)
+	return l
 }
 
 // Watch has a server tell how its connections stand, and lets Known find the connection of a request. The server must not use its ConnState and
 // ConnContext otherwise, and must serve one request of a connection at a time, as HTTP/1.1 does.
-func (r *Room) Watch(s *http.Server) {
+func (l *Listener) Watch(s *http.Server) {
 	s.ConnState = func(c net.Conn, now http.ConnState) {
 		if c := ours(c); c != nil {
 			c.stands(now)
@@ -59,7 +59,7 @@ func (r *Room) Watch(s *http.Server) {
 // key is the key of a request's connection in its context.
 type key struct{}
 
-// Known notes that the client of a request has shown who it is. The context is that of the request. It does nothing for a server that no Room
+// Known notes that the client of a request has shown who it is. The context is that of the request. It does nothing for a server that no Listener
 // watches.
 func Known(ctx context.Context) {
 	if c, _ := ctx.Value(key{}).(*conn); c != nil {
@@ -67,14 +67,14 @@ func Known(ctx context.Context) {
 	}
 }
 
-// Accept waits for a connection, and makes room for it.
-func (r *Room) Accept() (net.Conn, error) {
-	accepted, err := r.Listener.Accept()
+// Accept waits for a connection, and makes place for it.
+func (l *Listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: accepted, room: r, from: sourceOf(accepted)}
-	if !r.enter(c) {
+	c := &conn{Conn: accepted, of: l, from: sourceOf(accepted)}
+	if !l.enter(c) {
 		_ = accepted.Close() // The listener is closed.
 		return nil, net.ErrClosed
 	}
@@ -82,32 +82,32 @@ func (r *Room) Accept() (net.Conn, error) {
 }
 
 // enter lets a connection in when there is a place for it, and reports whether the listener is open.
-func (r *Room) enter(c *conn) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for len(r.open) >= r.most && !r.closed {
-		gives := r.next()
+func (l *Listener) enter(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.open) >= l.most && !l.closed {
+		gives := l.next()
 		if gives == nil {
-			r.change.Wait()
+			l.change.Wait()
 			continue
 		}
-		r.remove(gives)
+		l.remove(gives)
 		// The server learns of it by an error, and closes the connection for itself.
 		_ = gives.Conn.Close()
 	}
-	if r.closed {
+	if l.closed {
 		return false
 	}
-	c.at, c.since = len(r.open), r.tick()
-	r.open = append(r.open, c)
-	r.strangers[c.from]++
+	c.at, c.since = len(l.open), l.tick()
+	l.open = append(l.open, c)
+	l.strangers[c.from]++
 	return true
 }
 
 // next returns the connection that gives its place to a new one, nil if none can. The lock is held.
-func (r *Room) next() (next *conn) {
-	for _, c := range r.open {
-		if (!c.known || !c.busy) && (next == nil || r.before(c, next)) {
+func (l *Listener) next() (next *conn) {
+	for _, c := range l.open {
+		if (!c.known || !c.busy) && (next == nil || l.before(c, next)) {
 			next = c
 		}
 	}
@@ -115,57 +115,57 @@ func (r *Room) next() (next *conn) {
 }
 
 // before reports whether a gives its place before b. The lock is held.
-func (r *Room) before(a, b *conn) bool {
+func (l *Listener) before(a, b *conn) bool {
 	if a.known != b.known {
 		return b.known
 	}
-	if of, most := r.strangers[a.from], r.strangers[b.from]; !a.known && of != most {
+	if of, most := l.strangers[a.from], l.strangers[b.from]; !a.known && of != most {
 		return of > most
 	}
 	return a.since < b.since
 }
 
-// remove takes a connection out of the room, unless it is out already. The lock is held.
-func (r *Room) remove(c *conn) {
-	if c.at >= len(r.open) || r.open[c.at] != c {
+// remove takes a connection out of the listener, unless it is out already. The lock is held.
+func (l *Listener) remove(c *conn) {
+	if c.at >= len(l.open) || l.open[c.at] != c {
 		return
 	}
 	if !c.known {
-		r.forget(c)
+		l.forget(c)
 	}
-	last := len(r.open) - 1
-	r.open[c.at] = r.open[last]
-	r.open[c.at].at = c.at
-	r.open[last] = nil
-	r.open = r.open[:last]
-	r.change.Signal()
+	last := len(l.open) - 1
+	l.open[c.at] = l.open[last]
+	l.open[c.at].at = c.at
+	l.open[last] = nil
+	l.open = l.open[:last]
+	l.change.Signal()
 }
 
 // forget no longer counts a connection of a stranger. The lock is held.
-func (r *Room) forget(c *conn) {
-	if r.strangers[c.from]--; r.strangers[c.from] == 0 {
-		delete(r.strangers, c.from)
+func (l *Listener) forget(c *conn) {
+	if l.strangers[c.from]--; l.strangers[c.from] == 0 {
+		delete(l.strangers, c.from)
 	}
 }
 
-func (r *Room) tick() uint64 {
-	r.clock++
-	return r.clock
+func (l *Listener) tick() uint64 {
+	l.clock++
+	return l.clock
 }
 
 // Close closes the listener. Its connections stay open.
-func (r *Room) Close() error {
-	r.mu.Lock()
-	r.closed = true
-	r.change.Broadcast()
-	r.mu.Unlock()
-	return r.Listener.Close()
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.change.Broadcast()
+	l.mu.Unlock()
+	return l.Listener.Close()
 }
 
-// conn is a connection in a room. All but Conn is guarded by the room's lock.
+// conn is a connection of a listener. All but Conn is guarded by the lock of the listener.
 type conn struct {
 	net.Conn
-	room *Room
+	of   *Listener
 	from netip.Prefix
 	// at is its place among the open ones.
 	at int
@@ -177,33 +177,33 @@ type conn struct {
 
 // stands notes how the server says that the connection stands.
 func (c *conn) stands(now http.ConnState) {
-	r := c.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	l := c.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	c.busy = now == http.StateActive
 	if c.known && now == http.StateIdle {
-		c.since = r.tick()
-		r.change.Signal()
+		c.since = l.tick()
+		l.change.Signal()
 	}
 }
 
 // shown notes that the client has shown who it is.
 func (c *conn) shown() {
-	r := c.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.known || c.at >= len(r.open) || r.open[c.at] != c {
+	l := c.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.known || c.at >= len(l.open) || l.open[c.at] != c {
 		return
 	}
 	c.known = true
-	r.forget(c)
+	l.forget(c)
 }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.room.mu.Lock()
-	c.room.remove(c)
-	c.room.mu.Unlock()
+	c.of.mu.Lock()
+	c.of.remove(c)
+	c.of.mu.Unlock()
 	return c.Conn.Close()
 }
 
@@ -215,7 +215,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// ours returns the connection of a room below that of a server, nil if there is none.
+// ours returns the connection of a Listener below that of a server, nil if there is none.
 func ours(c net.Conn) *conn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
