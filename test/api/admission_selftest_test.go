@@ -125,7 +125,7 @@ func TestSelfTestReadsThePolicies(t *testing.T) {
 			o.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec.FailurePolicy = nil
 		}), managerUser))
 	}
-	if found != 23 {
+	if found != 25 {
 		t.Errorf("%d policies of the operator", found)
 	}
 

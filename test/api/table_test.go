@@ -61,14 +61,14 @@ func TestPrintedColumns(t *testing.T) {
 	run := createRun(ctx, t, ns)
 	columns, _ := table(ctx, t, ns, "motorruns")
 	wantColumns := map[string]int32{
-		"Name": 0, "Succeeded": 0, "Reason": 0, "Steps": 0, "Asks": 0, "Age": 0, "Phase": 1, "Attempt": 1, "Tokens": 1, "Pod": 1, "Model": 1, "Purpose": 1, "Message": 1,
+		"Name": 0, "Succeeded": 0, "Reason": 0, "Steps": 0, "Asks": 0, "Age": 0, "Phase": 1, "Attempt": 1, "Tokens": 1, "Cost": 1, "Pod": 1, "Model": 1, "Purpose": 1, "Message": 1,
 	}
 	if diff := cmp.Diff(wantColumns, columns); diff != "" {
 		t.Errorf("columns of a MotorRun (-want +got):\n%s", diff)
 	}
 	base := run.DeepCopy()
 	run.Status = v1alpha1.MotorRunStatus{
-		Phase: v1alpha1.PhaseAwaitingInput, Reason: v1alpha1.ReasonQuestion, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
+		Phase: v1alpha1.PhaseAwaitingInput, Reason: v1alpha1.ReasonQuestion, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711, Cost: "0.125"},
 		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 1}, {Index: 2}},
 		PendingInputs: v1alpha1.PendingList(&v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"}),
 		Conditions: []metav1.Condition{{
@@ -78,7 +78,7 @@ func TestPrintedColumns(t *testing.T) {
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(base)))
 	_, row := table(ctx, t, ns, "motorruns")
 	want := map[string]any{
-		"Name": "run", "Succeeded": "Unknown", "Reason": "Question", "Steps": 3.0, "Asks": "Which one?", "Phase": "AwaitingInput", "Tokens": 4711.0, "Attempt": 2.0,
+		"Name": "run", "Succeeded": "Unknown", "Reason": "Question", "Steps": 3.0, "Asks": "Which one?", "Phase": "AwaitingInput", "Tokens": 4711.0, "Cost": "0.125", "Attempt": 2.0,
 		"Pod": "run-motor-sandbox", "Model": "model-1", "Purpose": nil, "Message": "Waiting.",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
@@ -87,7 +87,7 @@ func TestPrintedColumns(t *testing.T) {
 
 	step := bareStep(ns, "run-a01-s0001", func(s *v1alpha1.MotorStepSpec) {
 		s.Type, s.Outcome = v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why"}
-		s.Tools, s.ModelMilliseconds, s.Usage.TotalTokens = "bash,read", 12, 34
+		s.Tools, s.ModelMilliseconds, s.Usage = "bash,read", 12, v1alpha1.Usage{TotalTokens: 34, Cost: "0.0625"}
 	})
 	step.Labels = map[string]string{v1alpha1.LabelRun: "run"}
 	must(t, manager.Create(ctx, step))
@@ -96,7 +96,7 @@ func TestPrintedColumns(t *testing.T) {
 	must(t, manager.Status().Patch(ctx, step, client.MergeFrom(stepBase)))
 	_, row = table(ctx, t, ns, "motorsteps")
 	want = map[string]any{
-		"Name": "run-a01-s0001", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
+		"Name": "run-a01-s0001", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0, "Cost": "0.0625",
 		"Type": "Outcome", "Phase": "Settled", "Run": "run", "Attempt": 1.0, "Outcome": "Why",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
@@ -134,7 +134,7 @@ func TestShortNamesAndCategory(t *testing.T) {
 			got[r.Name] = append(r.ShortNames, r.Categories...)
 		}
 	}
-	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skills": {"mskill", "motor"}, "skillrevisions": {"srev", "motor"}, "sandboxpools": {"spool", "motor"}}
+	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skills": {"mskill", "motor"}, "skillrevisions": {"srev", "motor"}, "sandboxpools": {"spool", "motor"}, "motorschedules": {"msched", "motor"}, "motorruntemplates": {"mrt", "motor"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("short names and categories (-want +got):\n%s", diff)
 	}

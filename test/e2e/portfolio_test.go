@@ -121,8 +121,8 @@ func wantColumns(t *testing.T, ns, phase string) {
 		{[]string{"motorrun", "portfolio"}, []string{"NAME", "SUCCEEDED", "REASON", "STEPS", "ASKS", "AGE"}, []string{`portfolio +` + standing + ` +\d+ `}},
 		{
 			[]string{"mrun", "portfolio", "-o", "wide"},
-			[]string{"NAME", "SUCCEEDED", "REASON", "STEPS", "ASKS", "AGE", "PHASE", "ATTEMPT", "TOKENS", "POD", "MODEL", "PURPOSE", "MESSAGE"},
-			[]string{`portfolio +` + standing + ` .* ` + phase + ` .* 1 +\d+ +portfolio-motor-sandbox +scripted/portfolio +\S`},
+			[]string{"NAME", "SUCCEEDED", "REASON", "STEPS", "ASKS", "AGE", "PHASE", "ATTEMPT", "TOKENS", "COST", "POD", "MODEL", "PURPOSE", "MESSAGE"},
+			[]string{`portfolio +` + standing + ` .* ` + phase + ` .* 1 +\d+( +<none>)? +portfolio-motor-sandbox +scripted/portfolio +\S`},
 		},
 		{
 			[]string{"motorsteps", "-l", v1alpha1.LabelRun + "=portfolio"},
