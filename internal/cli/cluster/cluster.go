@@ -44,11 +44,21 @@ const (
 	contextFlag    = "context"
 )
 
+// The flags that name who asks. Those of kubectl have the same names.
+const (
+	asFlag      = "as"
+	asUIDFlag   = "as-uid"
+	asGroupFlag = "as-group"
+)
+
 // Bind adds the flags.
 func (f *Flags) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kubeconfig, kubeconfigFlag, "", "path of the kubeconfig file")
 	fs.StringVar(&f.overrides.CurrentContext, contextFlag, "", "context of the kubeconfig to use")
 	fs.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace, instead of that of the context")
+	fs.StringVar(&f.overrides.AuthInfo.Impersonate, asFlag, "", "user to impersonate, or a service account as system:serviceaccount:NAMESPACE:NAME")
+	fs.StringVar(&f.overrides.AuthInfo.ImpersonateUID, asUIDFlag, "", "UID of the user to impersonate")
+	fs.StringArrayVar(&f.overrides.AuthInfo.ImpersonateGroups, asGroupFlag, nil, "group to impersonate; the flag can be repeated")
 	fs.StringVar(&f.overrides.Timeout, "request-timeout", "0", "most time for one request to the API server, as in 30s; 0 for no limit. A watch goes on for longer")
 }
 
@@ -134,28 +144,33 @@ func (b bounded) Watch(ctx context.Context, list client.ObjectList, o ...client.
 	return b.watching.Watch(ctx, list, o...)
 }
 
-// Selected are the flags of a command by which its user named the cluster, "" if there are none, with a space before each: a command that is
-// printed for the user to paste has them. They are quoted for a shell, and the path of the kubeconfig is absolute.
+// Selected are the flags of a command by which its user named the cluster and who asks, "" if there are none, with a space before each: a command
+// that is printed for the user to paste has them. They are quoted for a shell, and the path of the kubeconfig is absolute.
 func Selected(cmd *cobra.Command) string {
 	var all strings.Builder
-	for _, name := range []string{contextFlag, kubeconfigFlag} {
+	for _, name := range []string{contextFlag, kubeconfigFlag, asFlag, asUIDFlag, asGroupFlag} {
 		flag := cmd.Flag(name)
 		if flag == nil || !flag.Changed {
 			continue
 		}
-		value := flag.Value.String()
-		if absolute, err := filepath.Abs(value); err == nil && name == kubeconfigFlag {
-			value = absolute
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
 		}
-		all.WriteString(" --" + name + " " + quote(value))
+		for _, value := range values {
+			if absolute, err := filepath.Abs(value); err == nil && name == kubeconfigFlag {
+				value = absolute
+			}
+			all.WriteString(" --" + name + " " + Quote(value))
+		}
 	}
 	return all.String()
 }
 
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// quote makes one word of a shell of a text.
-func quote(s string) string {
+// Quote makes one word of a shell of a text.
+func Quote(s string) string {
 	if plain.MatchString(s) {
 		return s
 	}

@@ -14,9 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -72,6 +75,33 @@ func TestConnect(t *testing.T) {
 				t.Errorf("client %v, namespace %q, error %v; want namespace %q", c, namespace, err, tt.namespace)
 			}
 		})
+	}
+}
+
+// An administrator tries what another person may do, with the flags of kubectl.
+func TestTheFlagsOfKubectlImpersonate(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]rest.ImpersonationConfig{
+		"": {},
+		"--as dana --as-uid u --as-group team --as-group a,b": {UserName: "dana", UID: "u", Groups: []string{"team", "a,b"}},
+	} {
+		var flags cluster.Flags
+		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		flags.Bind(fs)
+		if err := fs.Parse(append(strings.Fields(line), "--kubeconfig", file)); err != nil {
+			t.Fatal(err)
+		}
+		config, _, err := flags.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, config.Impersonate, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
 	}
 }
 
@@ -144,6 +174,7 @@ func TestSelected(t *testing.T) {
 		"--context eu/a@b:1":          " --context eu/a@b:1",
 		"--context $(reboot)'":        ` --context '$(reboot)'\'''`,
 		"--kubeconfig /x --context a": " --context a --kubeconfig /x",
+		"--as-group b --as dana --as-group c;d --as-uid u": " --as dana --as-uid u --as-group b --as-group 'c;d'",
 	} {
 		var flags cluster.Flags
 		parent, child := &cobra.Command{Use: "p"}, &cobra.Command{Use: "c"}
