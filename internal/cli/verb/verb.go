@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"motorcortex.dev/motorcortex/internal/cli/show"
 )
@@ -82,7 +84,7 @@ func Program(s Streams, name, shown, short string, children ...*cobra.Command) *
 	p.SetIn(s.In)
 	p.SetOut(s.Out)
 	p.SetErr(s.Err)
-	p.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Misused(err) })
+	p.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Misused(ofFlag(err)) })
 	// cobra looks at this later by itself, and its error would not be known for one of the arguments.
 	p.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := cmd.ValidateFlagGroups(); err != nil {
@@ -91,6 +93,23 @@ func Program(s Streams, name, shown, short string, children ...*cobra.Command) *
 		return nil
 	}
 	return p
+}
+
+// ofFlag is an error about a flag. For a value that cannot be read, pflag has the words of the function that could not.
+func ofFlag(err error) error {
+	invalid, isValue := errors.AsType[*pflag.InvalidValueError](err)
+	cause, ofNumber := errors.AsType[*strconv.NumError](err)
+	if !isValue || !ofNumber {
+		return err
+	}
+	is := "no whole number"
+	switch {
+	case errors.Is(cause, strconv.ErrRange):
+		is = "too large or too small a number"
+	case cause.Func == "ParseBool":
+		is = "neither true nor false"
+	}
+	return fmt.Errorf("--%s: %q is %s", invalid.GetFlag().Name, invalid.GetValue(), is)
 }
 
 // Group is a command that does nothing but have others.
