@@ -52,7 +52,7 @@ func TestAQuestionIsAnsweredWithOneCommand(t *testing.T) {
 }
 
 func TestAnAnswerIsTypedAtATerminal(t *testing.T) {
-	for typed, want := range map[string]string{"2\n": "b", "something else\n": "something else", "7": "7"} {
+	for typed, want := range map[string]string{"2\n": "b", "something else\n": "something else", "7\n1\n": "a"} {
 		t.Run(text.Line(typed, 20), func(t *testing.T) {
 			r := askingRig(t)
 			r.asked(1, `{"question":"Which?","options":["a","b"],"default":"a"}`)

@@ -116,13 +116,19 @@ func (c Command) readAnswer(ctx context.Context, s *reply.Ask) (string, error) {
 	if len(s.Options) > 0 {
 		prompt = "Answer (a number chooses): "
 	}
-	line, err := c.read(ctx, prompt)
-	if err != nil {
-		return "", err
+	for {
+		line, err := c.read(ctx, prompt)
+		if err != nil {
+			return "", err
+		}
+		answer, _, err := s.Answer(line)
+		switch {
+		case errors.Is(err, reply.ErrNoOption):
+			fmt.Fprintln(c.Err, err)
+		case err != nil:
+			return "", verb.Misused(err)
+		default:
+			return answer, nil
+		}
 	}
-	answer, _, err := s.Answer(line)
-	if err != nil {
-		return "", verb.Misused(err)
-	}
-	return answer, nil
 }

@@ -33,6 +33,9 @@ func TestAnswer(t *testing.T) {
 		"words and an option":      {withOptions, "", "answer run yes --option 1", verb.ExitMisused, ""},
 		"the number is typed":      {withOptions, "2\n", "answer run", verb.ExitOK, "q 10"},
 		"a number beyond is typed": {withOptions, "10\n", "answer run", verb.ExitOK, "q 10"},
+		"no option, then one":      {withOptions, "9\n-1\n99999999999999999999\n1\n", "answer run", verb.ExitOK, "q a"},
+		"no option, and no more":   {withOptions, "9\n", "answer run", verb.ExitFailed, ""},
+		"a number without options": {question("q"), "9\n", "answer run", verb.ExitOK, "q 9"},
 		"nothing is typed":         {withOptions, "\n", "answer run", verb.ExitMisused, ""},
 		"nothing without default":  {question("q"), "\n", "answer run", verb.ExitMisused, ""},
 	} {

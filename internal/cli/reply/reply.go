@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -75,10 +77,21 @@ func explain(err error, s *Ask, sent v1alpha1.Response, now *v1alpha1.MotorRun) 
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Answer is the answer that a person typed: words, or the number of an option, which is returned then.
+// ErrNoOption is within the error for a number that is none of the options.
+var ErrNoOption = errors.New("that is no option")
+
+// number is a number and nothing else.
+var number = regexp.MustCompile(`^[+-]?[0-9]+$`)
+
+// Answer is the answer that a person typed: words, or the number of an option, which is returned then. Beside options another number is refused: it
+// is a slip of a key more often than an answer, and an answer cannot be taken back.
 func (s *Ask) Answer(line string) (answer string, option int, err error) {
 	if n, notANumber := strconv.Atoi(line); notANumber == nil && n >= 1 && n <= len(s.Options) {
 		return s.Options[n-1], n, nil
+	}
+	if len(s.Options) > 0 && number.MatchString(line) && !slices.Contains(s.Options, line) {
+		return "", 0, fmt.Errorf("%w: the question has the options 1 to %d. \"kubectl motor answer %s -n %s NUMBER\" sends a number as words",
+			ErrNoOption, len(s.Options), s.Run.Name, s.Run.Namespace)
 	}
 	if line == "" {
 		// Who wants to leave must not send the words of the model.

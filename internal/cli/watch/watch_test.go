@@ -237,7 +237,10 @@ func TestARunIsWatchedAnsweredAndEnds(t *testing.T) {
 	golden.Check(t, "asks.txt", r.Shows("waits for an answer", "Enter answer"))
 	r.Types("\r")
 	r.Shows("question · ")
-	r.Types("2")
+	// A number that is no option is refused, and nothing is sent.
+	r.Types("9\r")
+	r.Shows("that is no option: the question has the options 1 to 2")
+	r.Types("\x7f2")
 	golden.Check(t, "question.txt", r.Shows("Enter sends: option 2: skip it"))
 	r.Types("\r")
 	r.Shows("sent: option 2: skip it")
