@@ -38,7 +38,8 @@ func TestRunsAreListedAndShown(t *testing.T) {
 	dana.want(0, "why run", "Last steps:", "bash    git push origin main", "Answer with:")
 	dana.want(0, "steps run", "=== attempt 1, step 1", "argument command:\n  | git push origin main", "  > one\n  > two\\u001b[2J\n", "=== attempt 1, step 2")
 	dana.want(0, "steps run -o name --step 2", "motorstep.motorcortex.dev/run-a01-s0002\n")
-	dana.want(0, "steps run --attempt 2", "run has 2 steps, and none of them is meant.")
+	dana.want(1, "steps run --attempt 2", "error: there is no attempt 2: it has 1\n")
+	dana.want(1, "steps run --step 99 -o json", "error: there is no step 99: it has 1 to 2\n")
 	_, out, _ := dana.does("steps", "run", "-o", "json")
 	var list struct{ Items []v1alpha1.MotorStep }
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || list.Items[0].Kind != "MotorStep" || list.Items[0].Status.Results[0].Output != "one\ntwo\x1b[2J\n" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,10 +37,9 @@ func (c Command) steps() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all := len(list)
-		list = slices.DeleteFunc(list, func(s v1alpha1.MotorStep) bool {
-			return *attempt != 0 && s.Spec.Attempt != *attempt || *step != 0 && s.Spec.Index != *step
-		})
+		if list, err = chosen(s.MotorRun, list, *attempt, *step); err != nil {
+			return err
+		}
 		if format != output.ForPeople {
 			objects := make([]*v1alpha1.MotorStep, 0, len(list))
 			for i := range list {
@@ -48,7 +48,7 @@ func (c Command) steps() *cobra.Command {
 			return output.List(c.Out, format, s.client.Scheme(), objects)
 		}
 		if len(list) == 0 {
-			fmt.Fprintf(c.Err, "%s has %d steps, and none of them is meant.%s\n", s.Name, all, archived(s.MotorRun))
+			fmt.Fprintf(c.Err, "%s has no steps.%s\n", s.Name, archived(s.MotorRun))
 			return nil
 		}
 		for i := range list {
@@ -57,6 +57,50 @@ func (c Command) steps() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// chosen are the steps of an attempt, of all if it is 0, and of those the one with a number, all if it is 0. A number that there is not is an error.
+func chosen(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, attempt, step int32) ([]v1alpha1.MotorStep, error) {
+	if attempt != 0 {
+		left := slices.DeleteFunc(slices.Clone(steps), func(s v1alpha1.MotorStep) bool { return s.Spec.Attempt != attempt })
+		if len(left) == 0 {
+			return nil, fmt.Errorf("there is no attempt %d: %s", attempt, has(run, steps, func(s *v1alpha1.MotorStep) int32 { return s.Spec.Attempt }))
+		}
+		steps = left
+	}
+	if step == 0 {
+		return steps, nil
+	}
+	left := slices.DeleteFunc(slices.Clone(steps), func(s v1alpha1.MotorStep) bool { return s.Spec.Index != step })
+	if len(left) > 0 {
+		return left, nil
+	}
+	of := ""
+	if attempt != 0 {
+		of = fmt.Sprintf(" of attempt %d", attempt)
+	}
+	return nil, fmt.Errorf("there is no step %d%s: %s", step, of, has(run, steps, func(s *v1alpha1.MotorStep) int32 { return s.Spec.Index }))
+}
+
+// has says which numbers there are.
+func has(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, number func(*v1alpha1.MotorStep) int32) string {
+	if len(steps) == 0 {
+		return run.Name + " has no steps." + archived(run)
+	}
+	var all []int32
+	for i := range steps {
+		all = append(all, number(&steps[i]))
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	first, last := all[0], all[len(all)-1]
+	switch {
+	case first == last:
+		return fmt.Sprintf("it has %d", first)
+	case int(last-first) < len(all):
+		return fmt.Sprintf("it has %d to %d", first, last)
+	}
+	return "it has " + strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ", "), "[]")
 }
 
 // archived says where steps are that are not in the cluster any more.

@@ -60,6 +60,38 @@ no result (InFlight)
 	}
 }
 
+// Who names a step that is not there is told which there are, and does not take the silence for an answer.
+func TestAStepThatIsNotThereIsAnError(t *testing.T) {
+	t.Parallel()
+	var steps []v1alpha1.MotorStep
+	for _, n := range [][2]int32{{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 4}, {2, 4}} {
+		steps = append(steps, v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Attempt: n[0], Index: n[1]}})
+	}
+	archived := aRun(v1alpha1.MotorRunStatus{Archive: &v1alpha1.ArchiveStatus{Steps: 7, Key: "k"}})
+	for name, tt := range map[string]struct {
+		steps         []v1alpha1.MotorStep
+		attempt, step int32
+		want          int
+		err           string
+	}{
+		"all":                    {steps, 0, 0, 6, ""},
+		"an attempt":             {steps, 1, 0, 3, ""},
+		"a step of each attempt": {steps, 0, 1, 2, ""},
+		"a step of an attempt":   {steps, 2, 4, 2, ""},
+		"no such step":           {steps, 0, 99, 0, "there is no step 99: it has 1 to 4"},
+		"no such attempt":        {steps, 3, 1, 0, "there is no attempt 3: it has 1 to 2"},
+		"none of the attempt":    {steps, 2, 2, 0, "there is no step 2 of attempt 2: it has 1, 4"},
+		"below the first":        {steps[:1], 0, -1, 0, "there is no step -1: it has 1"},
+		"no steps":               {nil, 0, 1, 0, "there is no step 1: build has no steps. 7 are in the archive, under the key k."},
+		"no steps at all":        {nil, 0, 0, 0, ""},
+	} {
+		got, err := chosen(archived, tt.steps, tt.attempt, tt.step)
+		if len(got) != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s: %d steps, %v", name, len(got), err)
+		}
+	}
+}
+
 func TestPrintOtherSteps(t *testing.T) {
 	t.Parallel()
 	for want, spec := range map[string]v1alpha1.MotorStepSpec{
