@@ -125,7 +125,7 @@ func TestChecks(t *testing.T) {
 		}, "isolation", doctor.Failed, "of the run later"},
 		"one whose policy changed": {later(metav1.ConditionFalse, v1alpha1.ReasonIsolationLost), "isolation", doctor.Warning, "of the run later"},
 		"one not tried yet":        {later(metav1.ConditionUnknown, v1alpha1.ReasonIsolationPending), "isolation", doctor.OK, "of the run run"},
-		"no sandbox":               {without[*v1alpha1.MotorRun], "isolation", doctor.Unknown, "no sandbox of the namespace ns was tried yet"},
+		"no sandbox":               {without[*v1alpha1.MotorRun], "isolation", doctor.Warning, "isolation is proved at the first run: no sandbox of the namespace ns was tried yet"},
 		"no right to list runs":    {denied("list motorruns"), "isolation", doctor.Unknown, "list motorruns.motorcortex.dev in the namespace ns"},
 		"no pools":                 {func(*installation) {}, "pools", doctor.OK, "the namespace ns has none"},
 		"no right to pools":        {denied("list sandboxpools"), "pools", doctor.Unknown, "list sandboxpools.motorcortex.dev in the namespace ns"},

@@ -70,9 +70,11 @@ func New(s verb.Streams, connect cluster.Connect, raw cluster.Raw) *cobra.Comman
 model, sinks and receivers, pools, and what you may do. Nothing is changed.
 
 A check that you may not make is unknown, with the right that is missing. The exit code is 1 if a check failed, and 5 if none
-failed and one of these is unknown: API server, kinds, operator, leader, admission policies, admission in effect, model, isolation. Else it is 0.`,
+failed and one of these is unknown: API server, kinds, operator, leader, admission policies, admission in effect, model, isolation. Else it is 0,
+also with warnings. With --strict it is 1 for a warning, too.`,
 	}
 	operator := cmd.Flags().String("operator-namespace", operatorNamespace, "namespace of the operator")
+	strict := cmd.Flags().Bool("strict", false, "fail for warnings, too")
 	patience := cmd.Flags().Duration("timeout", 10*time.Second, "how long a check may take")
 	var format output.Format
 	format.Bind(cmd)
@@ -97,7 +99,7 @@ failed and one of these is unknown: API server, kinds, operator, leader, admissi
 			return err
 		}
 		fmt.Fprintf(s.Err, "%d ok, %d warnings, %d failed, %d unknown\n", count[OK], count[Warning], count[Failed], count[Unknown])
-		if count[Failed] > 0 {
+		if count[Failed] > 0 || *strict && count[Warning] > 0 {
 			return verb.ErrNo
 		}
 		return unknownOf(e.found)

@@ -220,6 +220,22 @@ func TestAReportIsForPeopleAndPrograms(t *testing.T) {
 	}
 }
 
+// An installation that is whole and has had no run is not broken. Who wants to be sure asks for it.
+func TestAWarningIsNoFailureUnlessItIsToBe(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	without[*v1alpha1.MotorRun](i)
+	// What the schema and the policies are like is another matter.
+	i.denied = map[string]bool{"/openapi/v3/apis/motorcortex.dev/v1alpha1": true, "get validatingadmissionpolicybindings": true}
+	const counted = "15 ok, 1 warnings, 0 failed, 2 unknown\n"
+	if code, _, errs := i.run(); code != verb.ExitUnknown || errs != counted+"error: nothing failed, and it is unknown how these stand: kinds, admission policies\n" {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	if code, _, errs := i.run("--strict"); code != verb.ExitFailed || errs != counted {
+		t.Errorf("strictly: exit code %d, %s", code, errs)
+	}
+}
+
 func TestWithoutAnAPIServerNothingElseIsAsked(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -109,7 +109,7 @@ func (e *examiner) isolation(ctx context.Context) {
 	}
 	switch {
 	case newest == nil:
-		e.say(name, Unknown, "start a run: the operator tries each sandbox before anything runs in it", "no sandbox of the namespace %s was tried yet", e.namespace)
+		e.say(name, Warning, "start a run: its sandbox is tried before anything runs in it", "isolation is proved at the first run: no sandbox of the namespace %s was tried yet", e.namespace)
 	case newest.Status == metav1.ConditionTrue:
 		e.say(name, OK, "", "the newest sandbox that was tried, of the run %s, %s ago: %s", run, show.Since(e.now(), newest.LastTransitionTime), newest.Message)
 	case newest.Reason == v1alpha1.ReasonIsolationLost:
