@@ -47,6 +47,11 @@ func Command(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, where string) str
 	return command(run, p, verbs[p.Kind], len(Open(run)) > 1, where, "")
 }
 
+// CommandBy is Command with another verb that answers such an ask, as deny an approval.
+func CommandBy(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput, verb, where string) string {
+	return command(run, p, verb, len(Open(run)) > 1, where, "")
+}
+
 // Exact returns the command that answers one ask and no later one, "" for an ask of a kind that this version does not know.
 func Exact(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	return command(run, p, verbs[p.Kind], true, "", "")

@@ -154,7 +154,7 @@ func TestACallIsDenied(t *testing.T) {
 	anna, dana := r.sits("anna@"+r.ns, mayApprove), r.sits("dana@"+r.ns, mayRespond)
 	dana.want(0, "inbox", "Nothing waits for you.", "1 more")
 	dana.want(1, "deny run", "dana@"+r.ns+" may not", "motorcortex-approver")
-	anna.want(0, "deny run --reason not-today", "Approve bash: git push origin main?", "motorrun/run denied")
+	anna.want(0, "deny run --reason not-today", "Denied bash: git push origin main\n", "motorrun/run denied")
 	want := v1alpha1.Response{ID: p.ID, Decision: v1alpha1.DecisionDeny, Reason: "not-today", Digest: p.Action.ArgsDigest, RespondedBy: "anna@" + r.ns}
 	if diff := cmp.Diff(want, r.response()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

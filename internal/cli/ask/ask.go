@@ -51,6 +51,10 @@ type choice struct {
 	id     string
 	uid    string
 	number int
+	// digest is that of the call that is meant, of verbs with --digest.
+	digest string
+	// chosen is true if the person did not name the run.
+	chosen bool
 }
 
 // verb makes a command that answers asks of these kinds, with flags to choose among them.
@@ -66,14 +70,19 @@ func (c Command) verb(cmd *cobra.Command, kinds ...v1alpha1.InputKind) (*cobra.C
 	return cmd, ch
 }
 
-// find reads the run and chooses the ask.
+// find reads the run and chooses the ask. Without a name it is the only run that waits.
 func (c Command) find(ctx context.Context, name string, ch *choice) (*reply.Ask, error) {
 	cl, namespace, err := c.Connect()
 	if err != nil {
 		return nil, err
 	}
 	s := &reply.Ask{Client: cl}
-	if s.Run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
+	if ch.chosen = name == ""; ch.chosen {
+		if s.Run, err = c.only(ctx, cl, namespace, ch); err != nil {
+			return nil, err
+		}
+		name = s.Run.Name
+	} else if s.Run, err = lookup.Run(ctx, cl, namespace, name); err != nil {
 		return nil, err
 	}
 	if ch.uid != "" && ch.uid != string(s.Run.UID) {

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
@@ -22,6 +25,8 @@ type rig struct {
 	t *testing.T
 	client.WithWatch
 	typed string
+	// denied are the verbs that the person lacks.
+	denied map[string]bool
 }
 
 func newRig(t *testing.T, inputs ...v1alpha1.PendingInput) *rig {
@@ -36,7 +41,31 @@ func newRig(t *testing.T, inputs ...v1alpha1.PendingInput) *rig {
 		Spec:   v1alpha1.MotorRunSpec{Responses: []v1alpha1.Response{{ID: "earlier", Answer: "x"}}},
 		Status: v1alpha1.MotorRunStatus{PendingInputs: inputs, Message: "Working on it."},
 	}
-	return &rig{t: t, WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).Build()}
+	r := &rig{t: t, denied: map[string]bool{}}
+	r.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			// This cluster has no selectable fields.
+			return c.List(ctx, list, client.InNamespace((&client.ListOptions{}).ApplyOptions(opts).Namespace))
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			review, ok := o.(*authorizationv1.SelfSubjectAccessReview)
+			if !ok {
+				return c.Create(ctx, o, opts...)
+			}
+			review.Status.Allowed = !r.denied[review.Spec.ResourceAttributes.Verb]
+			return nil
+		},
+	}).Build()
+	return r
+}
+
+// also adds a run to the namespace.
+func (r *rig) also(namespace, name string, inputs ...v1alpha1.PendingInput) {
+	r.t.Helper()
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: types.UID(name)}, Status: v1alpha1.MotorRunStatus{PendingInputs: inputs}}
+	if err := r.Create(r.t.Context(), run); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // want carries out a command, and fails the test unless it ends with that code and prints all of these texts.
@@ -111,7 +140,7 @@ func TestNothingIsAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.want(verb.ExitFailed, "answer run yes", "run: the run asks nothing now. Working on it.")
-	r.want(verb.ExitMisused, "approve", "the name of the RUN is missing")
+	r.want(verb.ExitFailed, "approve", `no run of the namespace ns waits for an answer (approval): "kubectl motor inbox -A"`)
 }
 
 func TestWhatIsAboutToExpire(t *testing.T) {

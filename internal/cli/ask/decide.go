@@ -15,15 +15,16 @@ import (
 
 func (c Command) deny() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "deny RUN", Short: "Deny a tool call or a domain. The run goes on.", Args: verb.Args("the name of the RUN"),
+		Use: "deny [RUN]", Short: "Deny a tool call or a domain. The run goes on.", Args: verb.Args("the name of the RUN?"),
 		Example: `  kubectl motor deny release --reason "push to a branch, not to main"`,
 	}, v1alpha1.InputApproval, v1alpha1.InputDomainRequest)
+	cmd.Flags().StringVar(&ch.digest, "digest", "", "deny only the call with this digest")
 	reason := cmd.Flags().String("reason", "", "told to the model as your words: what to do instead")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := words("--reason", *reason); err != nil {
 			return err
 		}
-		s, err := c.find(cmd.Context(), args[0], ch)
+		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
 			return err
 		}
@@ -31,15 +32,39 @@ func (c Command) deny() *cobra.Command {
 		if s.Action != nil {
 			r.Digest = s.Action.ArgsDigest
 		}
-		fmt.Fprintln(c.Err, show.Line(s.Title, maxTitle))
-		return c.send(cmd.Context(), s, r, "denied")
+		if ch.digest != "" && ch.digest != r.Digest {
+			return fmt.Errorf("the run asks about a call with the digest %q, and not %s: nothing was denied", r.Digest, ch.digest)
+		}
+		what := subject(s.PendingInput)
+		if ch.unseen() {
+			if s.Show(cmd.Context(), c.Err, time.Now()) != nil {
+				// A call that cannot be shown whole can be denied.
+				s.Print(c.Err, time.Now())
+			}
+		}
+		if err := c.sure(cmd.Context(), ch, "Deny "+what+"?"); err != nil {
+			return err
+		}
+		if err := c.send(cmd.Context(), s, r, "denied"); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.Err, "Denied "+what)
+		return nil
 	}
 	return cmd
 }
 
+// subject is what a person allows or denies, in a line.
+func subject(p *v1alpha1.PendingInput) string {
+	if p.Action == nil {
+		return show.Line(string(p.Domain), maxTitle)
+	}
+	return show.Line(p.Action.Tool+": "+show.Brief(p.Action.Tool, p.Action.Arguments, maxTitle), maxTitle)
+}
+
 func (c Command) allow() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "allow RUN", Short: "Allow the domain that a run asks for.", Args: verb.Args("the name of the RUN"),
+		Use: "allow [RUN]", Short: "Allow the domain that a run asks for.", Args: verb.Args("the name of the RUN?"),
 		Example: `  kubectl motor allow portfolio --once      # for one call
   kubectl motor allow portfolio --run       # until the run ends`,
 	}, v1alpha1.InputDomainRequest)
@@ -51,7 +76,7 @@ func (c Command) allow() *cobra.Command {
 		if err := words("--reason", *reason); err != nil {
 			return err
 		}
-		s, err := c.find(cmd.Context(), args[0], ch)
+		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
 			return err
 		}
@@ -66,6 +91,10 @@ func (c Command) allow() *cobra.Command {
 			if err := c.confirm(cmd.Context(), false, "Allow "+show.Line(string(s.Domain), 6*maxTitle)+" once?", "say for how long: --once or --run"); err != nil {
 				return err
 			}
+			return c.send(cmd.Context(), s, r, done)
+		}
+		if err := c.sure(cmd.Context(), ch, fmt.Sprintf("Let %s reach %s?", s.Run.Name, show.Line(string(s.Domain), 6*maxTitle))); err != nil {
+			return err
 		}
 		return c.send(cmd.Context(), s, r, done)
 	}
@@ -74,8 +103,8 @@ func (c Command) allow() *cobra.Command {
 
 func (c Command) settle() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "settle RUN [retry|done|skip]", Short: "Decide about a call whose end was not seen.",
-		Args: verb.Args("the name of the RUN", "DECISION?"),
+		Use: "settle [RUN] [retry|done|skip]", Short: "Decide about a call whose end was not seen.",
+		Args: verb.Args("the name of the RUN?", "DECISION?"),
 		Long: `Decide about a call that was started and whose end was not seen. Find out what it did, then:
 
 retry   make the call again
@@ -87,7 +116,7 @@ skip    go on without it`,
 		if err := words("--reason", *reason); err != nil {
 			return err
 		}
-		s, err := c.find(cmd.Context(), args[0], ch)
+		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
 			return err
 		}
@@ -114,7 +143,7 @@ var settlements = map[string]v1alpha1.Decision{"retry": v1alpha1.DecisionRetry, 
 
 func (c Command) retry() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "retry RUN", Short: "Start another attempt after one that failed.", Args: verb.Args("the name of the RUN"),
+		Use: "retry [RUN]", Short: "Start another attempt after one that failed.", Args: verb.Args("the name of the RUN?"),
 		Example: `  kubectl motor retry build --guidance "use port 8080"`,
 	}, v1alpha1.InputRetry)
 	guidance := cmd.Flags().String("guidance", "", "what the next attempt is to do differently")
@@ -123,7 +152,7 @@ func (c Command) retry() *cobra.Command {
 		if err := words("--guidance", *guidance); err != nil {
 			return err
 		}
-		s, err := c.find(cmd.Context(), args[0], ch)
+		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
 			return err
 		}
@@ -136,6 +165,9 @@ func (c Command) retry() *cobra.Command {
 		if s.Attempt != nil {
 			done = fmt.Sprintf("tries again: attempt %d", *s.Attempt)
 		}
+		if err := c.sure(cmd.Context(), ch, "Try again?"); err != nil {
+			return err
+		}
 		return c.send(cmd.Context(), s, r, done)
 	}
 	return cmd
@@ -143,7 +175,7 @@ func (c Command) retry() *cobra.Command {
 
 func (c Command) stop() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "stop RUN", Short: "End a run after an attempt that failed, or at the bound of its budget.", Args: verb.Args("the name of the RUN"),
+		Use: "stop [RUN]", Short: "End a run after an attempt that failed, or at the bound of its budget.", Args: verb.Args("the name of the RUN?"),
 		Long: "End a run after an attempt that failed, or at the bound of its budget. \"kubectl motor cancel\" ends a run that is under way.",
 	}, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted)
 	reason := cmd.Flags().String("reason", "", "why; the end of the run has it")
@@ -151,8 +183,14 @@ func (c Command) stop() *cobra.Command {
 		if err := words("--reason", *reason); err != nil {
 			return err
 		}
-		s, err := c.find(cmd.Context(), args[0], ch)
+		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
+			return err
+		}
+		if ch.unseen() {
+			s.Print(c.Err, time.Now())
+		}
+		if err := c.sure(cmd.Context(), ch, "Stop "+s.Run.Name+"?"); err != nil {
 			return err
 		}
 		return c.send(cmd.Context(), s, v1alpha1.Response{Decision: v1alpha1.DecisionStop, Reason: *reason}, "stopped")

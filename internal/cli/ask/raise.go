@@ -20,7 +20,7 @@ var amount = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?$`)
 // raise answers the ask of a run that has reached a bound of its budget.
 func (c Command) raise() *cobra.Command {
 	cmd, ch := c.verb(&cobra.Command{
-		Use: "raise RUN", Short: "Let a run that has used up its budget spend more.", Args: verb.Args("the name of the RUN"),
+		Use: "raise [RUN]", Short: "Let a run that has used up its budget spend more.", Args: verb.Args("the name of the RUN?"),
 		Long: "Let a run that has used up its budget spend more. The amount is added to the bound that the run has reached: its own, or that of a day or a month, " +
 			"which other runs share. \"kubectl motor stop\" ends the run instead.",
 		Example: `  kubectl motor raise report --cost 0.50
@@ -37,7 +37,7 @@ func (c Command) raise() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := c.find(cmd.Context(), args[0], ch)
+		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
 			return err
 		}
@@ -49,6 +49,8 @@ func (c Command) raise() *cobra.Command {
 			if err := c.confirm(cmd.Context(), false, "Raise it by "+asks.AmountText(by)+"?", "say by how much: --cost or --tokens"); err != nil {
 				return err
 			}
+		} else if err := c.sure(cmd.Context(), ch, "Raise it by "+asks.AmountText(by)+"?"); err != nil {
+			return err
 		}
 		r := v1alpha1.Response{Decision: v1alpha1.DecisionRaise, Budget: by, Reason: *reason}
 		return c.send(cmd.Context(), s, r, fmt.Sprintf("may spend %s more", asks.AmountText(by)))

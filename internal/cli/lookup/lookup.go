@@ -17,7 +17,15 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Run reads a run.
+// NoRunError says that there is no run of that name.
+type NoRunError struct{ Namespace, Name string }
+
+// Error says where to look.
+func (e *NoRunError) Error() string {
+	return fmt.Sprintf("there is no MotorRun %s in the namespace %s: \"kubectl motor list -A\" lists those of all namespaces", e.Name, e.Namespace)
+}
+
+// Run reads a run. The error for one that is not there is a NoRunError.
 func Run(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.MotorRun, error) {
 	for _, kind := range []string{"motorrun/", "motorruns/", "mrun/", "motorrun.motorcortex.dev/", "motorruns.motorcortex.dev/"} {
 		// As kubectl and this program print it.
@@ -26,7 +34,7 @@ func Run(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha
 	run := &v1alpha1.MotorRun{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, run)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no MotorRun %s in the namespace %s: \"kubectl motor list -A\" lists those of all namespaces", name, namespace)
+		return nil, &NoRunError{namespace, name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err)
