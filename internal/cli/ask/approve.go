@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 func (c Command) approve() *cobra.Command {
@@ -35,6 +37,10 @@ that the call is the one that you have seen. What is sent is the digest that was
 		s, err := c.find(cmd.Context(), verb.Arg(args, 0), ch)
 		if err != nil {
 			return err
+		}
+		// Who may not approve need not look for a digest first. Where the right cannot be asked for, admission decides.
+		if may, err := rights.Of(s.Client).Answer(cmd.Context(), s.Run, s.Kind); err == nil && !may {
+			return fmt.Errorf("you may not approve calls of %s: have the ClusterRole %s bound to you in the namespace %s", s.Run.Name, asks.Role(s.Kind), s.Run.Namespace)
 		}
 		if err := s.Show(cmd.Context(), c.Err, time.Now()); err != nil {
 			return err

@@ -51,6 +51,16 @@ func TestOnlyTheCallCanBeApproved(t *testing.T) {
 	}
 }
 
+// Who may not approve is told so before they copy a digest.
+func TestTheRightToApproveIsMissing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, call("a", "ls"))
+	r.denied["approve"] = true
+	for _, line := range []string{"approve run", "approve run --yes"} {
+		r.want(verb.ExitFailed, line, "you may not approve calls of run: have the ClusterRole motorcortex-approver bound to you in the namespace ns")
+	}
+}
+
 // The model chooses how long a call is, and so which part of it the status has.
 func TestACallThatCannotBeShownWholeIsNotApproved(t *testing.T) {
 	t.Parallel()
