@@ -48,7 +48,7 @@ func TestAQuestionIsAnsweredWithOneCommand(t *testing.T) {
 	dana.want(1, "answer run c", "the run asks nothing now")
 	r.said(turnAt(2, "It is b."))
 	r.step()
-	dana.want(1, "answer run c", "it has ended (Completed)")
+	dana.want(1, "answer run c", "it has ended (Completed)", "The last answer was given by dana@"+r.ns+`: "b"`)
 }
 
 func TestAnAnswerIsTypedAtATerminal(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/pending"
+	"motorcortex.dev/motorcortex/pkg/client/motor/asks"
 )
 
 // maxTitle is the most bytes of an ask in a line.
@@ -99,11 +100,11 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*reply.Ask,
 	case ch.id != "":
 		i := slices.IndexFunc(fit, func(p *v1alpha1.PendingInput) bool { return p.ID == ch.id })
 		if i < 0 {
-			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, otherwise(s, open, cluster.Selected(ch.cmd)))
+			return nil, fmt.Errorf("no such ask: %s does not ask under the id %s, %s", name, ch.id, ch.otherwise(s, open))
 		}
 		s.PendingInput = fit[i]
 	case len(fit) == 0:
-		return nil, fmt.Errorf("%s: %s", name, otherwise(s, open, cluster.Selected(ch.cmd)))
+		return nil, fmt.Errorf("%s: %s", name, ch.otherwise(s, open))
 	case ch.number < 0 || ch.number > len(fit):
 		return nil, verb.Misusedf("--number %d: %s asks %d such things", ch.number, name, len(fit))
 	case ch.number > 0:
@@ -117,9 +118,12 @@ func (c Command) find(ctx context.Context, name string, ch *choice) (*reply.Ask,
 	return s, nil
 }
 
-// otherwise says what the run waits for, if that is not what the verb answers. where is in the command.
-func otherwise(s *reply.Ask, open []*v1alpha1.PendingInput, where string) string {
-	st := &s.Run.Status
+// otherwise says what the run waits for, if that is not what the verb answers.
+func (ch *choice) otherwise(s *reply.Ask, open []*v1alpha1.PendingInput) string {
+	st, where := &s.Run.Status, cluster.Selected(ch.cmd)
+	if r := pending.ResponseTo(s.Run, ch.id); r != nil {
+		return "it was answered already, " + reply.Said(r)
+	}
 	if len(open) > 0 {
 		p := open[0]
 		return fmt.Sprintf("it waits for something else (%s): %s. Try %q", pending.Word(p.Kind), show.Line(p.Title, maxTitle), pending.Command(s.Run, p, where))
@@ -129,10 +133,37 @@ func otherwise(s *reply.Ask, open []*v1alpha1.PendingInput, where string) string
 			return "it was answered already, " + reply.Said(r)
 		}
 	}
-	if st.CompletionTime != nil {
-		return fmt.Sprintf("the run asks nothing any more, it has ended (%s)", st.Reason)
+	last := ""
+	if r := ch.last(s.Run); r != nil {
+		last = " The last answer was given " + reply.Said(r)
 	}
-	return "the run asks nothing now. " + show.Line(st.Message, 256)
+	if st.CompletionTime != nil {
+		return fmt.Sprintf("the run asks nothing any more, it has ended (%s).%s", st.Reason, last)
+	}
+	return "the run asks nothing now. " + show.Line(st.Message, 256) + last
+}
+
+// last is the newest response of the run to what the choice is about, nil if there is none.
+func (ch *choice) last(run *v1alpha1.MotorRun) *v1alpha1.Response {
+	for i := range slices.Backward(run.Spec.Responses) {
+		r := &run.Spec.Responses[i]
+		if slices.ContainsFunc(ch.kinds, func(k v1alpha1.InputKind) bool { return answers(r, k) }) {
+			return r
+		}
+	}
+	return nil
+}
+
+// answers reports whether a response is one to an ask of that kind. The ask may be gone.
+func answers(r *v1alpha1.Response, kind v1alpha1.InputKind) bool {
+	if r.Decision == v1alpha1.DecisionDeny && (r.Digest != "") != (kind == v1alpha1.InputApproval) {
+		return false
+	}
+	if strings.HasPrefix(r.ID, "retry-") != (kind == v1alpha1.InputRetry) || strings.HasPrefix(r.ID, "budget-") != (kind == v1alpha1.InputBudgetExhausted) {
+		return false
+	}
+	all := asks.Choices(&v1alpha1.PendingInput{Kind: kind, Action: &v1alpha1.PendingAction{Rule: "any"}, RaiseBy: &v1alpha1.BudgetAmount{}})
+	return slices.ContainsFunc(all, func(c asks.Choice) bool { return c.Decision == r.Decision })
 }
 
 // chooseOne lists asks, and has a person at a terminal choose one.

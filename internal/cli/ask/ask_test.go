@@ -143,6 +143,46 @@ func TestNothingIsAsked(t *testing.T) {
 	r.want(verb.ExitFailed, "approve", `no run of the namespace ns waits for an answer (approval): "kubectl motor inbox -A"`)
 }
 
+// Who answers after another person is told what the answer was and whose, also when the run goes on or has ended.
+func TestWhatWasAnsweredAlready(t *testing.T) {
+	t.Parallel()
+	ended := metav1.NewTime(time.Now())
+	for name, tt := range map[string]struct {
+		responses []v1alpha1.Response
+		ended     bool
+		line      string
+		want      string
+	}{
+		"a run that has ended": {[]v1alpha1.Response{{ID: "a", Answer: "blue", RespondedBy: "dana"}}, true, "answer run red", `it has ended (Completed). The last answer was given by dana: "blue"`},
+		"a run that goes on":   {[]v1alpha1.Response{{ID: "a", Answer: "blue", RespondedBy: "dana"}}, false, "answer run red", `asks nothing now. Working on it. The last answer was given by dana: "blue"`},
+		"by its id": {
+			[]v1alpha1.Response{{ID: "a", Answer: "blue", RespondedBy: "dana"}, {ID: "b", Answer: "red"}}, true, "answer run red --id a", `it was answered already, by dana: "blue"`,
+		},
+		"another kind since":      {[]v1alpha1.Response{{ID: "a", Decision: "Deny", Digest: "sha256:1", RespondedBy: "dana"}, {ID: "b", Answer: "red"}}, true, "approve run", "given by dana: Deny"},
+		"a domain":                {[]v1alpha1.Response{{ID: "a", Decision: "Deny", RespondedBy: "eve"}, {ID: "b", Decision: "Deny", Digest: "sha256:1", RespondedBy: "dana"}}, true, "allow run", "given by eve: Deny"},
+		"a retry":                 {[]v1alpha1.Response{{ID: "retry-1", Decision: "Retry", RespondedBy: "eve"}, {ID: "u", Decision: "Retry", RespondedBy: "dana"}}, true, "retry run", "given by eve: Retry"},
+		"a call that was skipped": {[]v1alpha1.Response{{ID: "u", Decision: "Skip", RespondedBy: "eve"}, {ID: "budget-run-1", Decision: "Stop"}}, true, "settle run skip", "given by eve: Skip"},
+		"the end at a bound":      {[]v1alpha1.Response{{ID: "budget-run-1", Decision: "Stop", RespondedBy: "eve"}}, true, "raise run", "given by eve: Stop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			run := &v1alpha1.MotorRun{}
+			if err := r.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "run"}, run); err != nil {
+				t.Fatal(err)
+			}
+			run.Spec.Responses = append(run.Spec.Responses, tt.responses...)
+			if tt.ended {
+				run.Status.CompletionTime, run.Status.Reason = &ended, "Completed"
+			}
+			if err := r.Update(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			r.want(verb.ExitFailed, tt.line, tt.want)
+		})
+	}
+}
+
 func TestWhatIsAboutToExpire(t *testing.T) {
 	t.Parallel()
 	p := question("a")
