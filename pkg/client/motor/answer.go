@@ -178,8 +178,11 @@ func (c *Client) find(
 	case 1:
 		return run, fit[0], nil
 	case 0:
-		if given := asks.ResponseTo(run, to.ID); given != nil && asks.Same(given, r) {
+		switch given := asks.ResponseTo(run, to.ID); {
+		case given != nil && asks.Same(given, r):
 			return nil, nil, fmt.Errorf("the run %s %s", to.Run, already(given))
+		case given != nil:
+			return nil, nil, fmt.Errorf("the run %s does not ask that any more: it was answered already, %s", to.Run, said(given))
 		}
 		return nil, nil, fmt.Errorf("the run %s does not ask that: %s", to.Run, otherwise(run))
 	}

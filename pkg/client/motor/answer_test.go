@@ -145,6 +145,12 @@ func TestAnAnswerThatIsThereAlready(t *testing.T) {
 			wantError(t, err, "the run a has this very answer already, by me", "an earlier try sent it")
 			_, err = r.Respond(t.Context(), to("a", "q"), "another one")
 			wantError(t, err, `it was answered already, by me: "mine"`)
+			// Nothing is asked any more then, and the answer of the other one is still the news.
+			ended := there.DeepCopy()
+			ended.Status.PendingInputs, ended.Status.CompletionTime, ended.Status.Reason = nil, new(metav1.Now()), "Completed"
+			r.becomes(ended)
+			_, err = r.Respond(t.Context(), to("a", "q"), "another one")
+			wantError(t, err, `it was answered already, by me: "mine"`)
 		})
 	}
 }
