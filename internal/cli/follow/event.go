@@ -15,6 +15,8 @@ type Type string
 const (
 	// Created: the run was created.
 	Created Type = "Created"
+	// NotAccepted: the run does not begin before something else is done, or has its turn.
+	NotAccepted Type = "NotAccepted"
 	// Says: the model said something beside its calls.
 	Says Type = "Says"
 	// Called: a tool call has ended.
@@ -43,7 +45,7 @@ type Event struct {
 	// Attempt and Step are the numbers of where it happened, unset for what is in no step.
 	Attempt int32 `json:"attempt,omitempty"`
 	Step    int32 `json:"step,omitempty"`
-	// Reason and Message are of ModelOutage, AttemptFailed and Ended. The message of Says is what was said.
+	// Reason and Message are of NotAccepted, ModelOutage, AttemptFailed and Ended. The message of Says is what was said.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Through is the last step that a summary stands for.

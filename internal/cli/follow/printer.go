@@ -77,6 +77,8 @@ func Clock(d time.Duration) string {
 func (p *printer) print(e *Event) {
 	mark := number(e)
 	switch e.Type {
+	case NotAccepted:
+		p.line(e.Time, mark, "not accepted yet: %s", show.Line(e.Reason+": "+e.Message, 8*maxSaid))
 	case Says:
 		p.line(e.Time, mark, "says    %s", show.Line(e.Message, maxSaid))
 	case Called:
@@ -132,6 +134,9 @@ func (p *printer) answer(a *v1alpha1.StepAsk) {
 
 // number is that of a step, with its attempt if it is not of the first.
 func number(e *Event) string {
+	if e.Step == 0 {
+		return ""
+	}
 	if e.Attempt > 1 {
 		return fmt.Sprintf("%d.%d", e.Attempt, e.Step)
 	}

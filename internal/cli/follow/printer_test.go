@@ -99,6 +99,36 @@ func TestPrinter(t *testing.T) {
 	want("the end", "[1:05:00]      Completed: 3 positions:\n              ACME\\u0007\n")
 }
 
+// A run that waits for a ConfigMap says so, once, and not with each read of it.
+func TestPrinterOfARunThatIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	blocked := func(reason, message string) *v1alpha1.MotorRun {
+		run := aRun()
+		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: after(time.Second)}}
+		return run
+	}
+	accepted := aRun()
+	accepted.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAccepted, Message: "It is."}}
+	ended := blocked(v1alpha1.ReasonSkillNotFound, "There is no skill.")
+	ended.Status.CompletionTime = new(after(2 * time.Second))
+	var b strings.Builder
+	p := follow.NewPrinter(&b, aRun())
+	for _, run := range []*v1alpha1.MotorRun{
+		aRun(), blocked(v1alpha1.ReasonQueued, "It is the third."), blocked(v1alpha1.ReasonQueued, "It is the second."),
+		blocked(v1alpha1.ReasonInputFileNotFound, "The ConfigMap a\x1b[2J is missing."), blocked(v1alpha1.ReasonInputFileNotFound, "The ConfigMap a\x1b[2J is missing."),
+		blocked(v1alpha1.ReasonInputFileNotFound, "The ConfigMap b is missing."), accepted, ended,
+	} {
+		p.Run(run)
+	}
+	const want = `[ 0:01]      not accepted yet: Queued: It is the third.
+[ 0:01]      not accepted yet: InputFileNotFound: The ConfigMap a\u001b[2J is missing.
+[ 0:01]      not accepted yet: InputFileNotFound: The ConfigMap b is missing.
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // What was answered before a person looks is no question any more.
 func TestPrinterOfAnAnsweredAsk(t *testing.T) {
 	t.Parallel()

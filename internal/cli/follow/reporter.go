@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/pending"
@@ -122,9 +123,26 @@ func (r *Reporter) asks(s *v1alpha1.MotorStep, call *v1alpha1.ToolCall) {
 	}
 }
 
-// Run tells what is new of the run itself: what it waits for. It reports whether the run has ended.
+// blocked tells, once, what keeps the run from its beginning. Where that counts something, as its place among those that wait, the count is not told
+// each time.
+func (r *Reporter) blocked(run *v1alpha1.MotorRun) {
+	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted)
+	if c == nil || c.Status != metav1.ConditionFalse || run.Status.CompletionTime != nil {
+		return
+	}
+	key := c.Message
+	if c.Reason == v1alpha1.ReasonQueued || c.Reason == v1alpha1.ReasonNoEnergy {
+		key = ""
+	}
+	if r.once("accepted", c.Reason, key) {
+		r.event(Event{Type: NotAccepted, Time: c.LastTransitionTime.Time, Reason: c.Reason, Message: c.Message})
+	}
+}
+
+// Run tells what is new of the run itself: what keeps it from its beginning, and what it waits for. It reports whether the run has ended.
 func (r *Reporter) Run(run *v1alpha1.MotorRun) (ended bool) {
 	r.run = run
+	r.blocked(run)
 	for _, ask := range pending.Open(run) {
 		if !r.once("ask", ask.ID) {
 			continue
