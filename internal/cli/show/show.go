@@ -42,9 +42,20 @@ func Line(s string, size int) string {
 	return text.Line(calls.Visible(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")), size)
 }
 
+// unwrapped is a writer to something that divides no lines.
+type unwrapped struct{ io.Writer }
+
+// Unwrapped is a writer to a file or a pipe: Block writes each line of a text as one there, so that a command in it can be copied.
+func Unwrapped(w io.Writer) io.Writer { return unwrapped{w} }
+
 // Block writes a text with something before each line, by which a reader tells it from the words of this program.
 func Block(w io.Writer, before, s string) {
+	_, whole := w.(unwrapped)
 	for line := range strings.Lines(Text(s)) {
+		if whole {
+			fmt.Fprintf(w, "%s%s\n", before, strings.TrimSuffix(line, "\n"))
+			continue
+		}
 		for row := range rows(strings.TrimSuffix(line, "\n")) {
 			fmt.Fprintf(w, "%s%s\n", before, row)
 		}
@@ -57,15 +68,26 @@ func Output(w io.Writer, before, s string) { Block(w, before, strings.ReplaceAll
 // rowWidth is how many characters of a line stand in one row. A terminal would begin the next row without the mark.
 const rowWidth = 100
 
-// rows cuts a line into rows. An empty line is one.
+// rows cuts a line into rows: between words, or within one that is longer than a row. Together they have every character of the line. An empty line is
+// one.
 func rows(line string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		characters := []rune(line)
 		for len(characters) > rowWidth {
-			if !yield(string(characters[:rowWidth])) {
+			end := rowWidth
+			for i := rowWidth; i > 0; i-- {
+				if characters[i-1] == ' ' {
+					end = i
+					break
+				}
+			}
+			if strings.TrimSpace(string(characters[:end])) == "" {
+				end = rowWidth // The line begins with blanks, and a long word follows.
+			}
+			if !yield(string(characters[:end])) {
 				return
 			}
-			characters = characters[rowWidth:]
+			characters = characters[end:]
 		}
 		yield(string(characters))
 	}

@@ -43,6 +43,32 @@ func TestBlock(t *testing.T) {
 	}
 }
 
+// A command in a text can be read and copied: it is divided between words, and in a file not at all.
+func TestBlockDividesBetweenWords(t *testing.T) {
+	t.Parallel()
+	sixty, long := strings.Repeat("x", 60), strings.Repeat("y", 150)
+	for in, want := range map[string]string{
+		sixty + " " + sixty + " z":             "| " + sixty + " \n| " + sixty + " z\n",
+		sixty + " " + long:                     "| " + sixty + " \n| " + long[:100] + "\n| " + long[100:] + "\n",
+		"    " + long:                          "|     " + long[:96] + "\n| " + long[96:] + "\n",
+		strings.Repeat(" ", 150):               "| " + strings.Repeat(" ", 100) + "\n| " + strings.Repeat(" ", 50) + "\n",
+		strings.Repeat("x", 100) + " and more": "| " + strings.Repeat("x", 100) + "\n|  and more\n",
+	} {
+		var b, file strings.Builder
+		show.Block(&b, "| ", in)
+		if b.String() != want {
+			t.Errorf("%q, want %q", &b, want)
+		}
+		if got := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(b.String(), "| "), "\n"), "\n| ", ""); got != in {
+			t.Errorf("the rows are %q, and not of %q", got, in)
+		}
+		show.Block(show.Unwrapped(&file), "| ", in+"\nend\x07")
+		if want := "| " + in + "\n| end\\u0007\n"; file.String() != want {
+			t.Errorf("in a file %q, want %q", &file, want)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
