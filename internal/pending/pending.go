@@ -57,6 +57,23 @@ func Exact(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	return command(run, p, verbs[p.Kind], true, "", "")
 }
 
+// Question is what an ask says, without the end by which internal/runpolicy tells how to answer with kubectl alone: it has no place beside Commands. The
+// end is that of the operator, whatever a model wrote before it.
+func Question(p *v1alpha1.PendingInput) string {
+	end := ""
+	switch p.Kind {
+	case v1alpha1.InputRetry:
+		end = "\nTo try again, decide Retry before "
+	case v1alpha1.InputApproval:
+		end = "\nstatus.pendingInputs[].stepName has it whole. Decide "
+	case v1alpha1.InputQuestion, v1alpha1.InputDomainRequest, v1alpha1.InputOutcomeUnknown, v1alpha1.InputBudgetExhausted:
+	}
+	if i := strings.LastIndex(p.Question, end); end != "" && i >= 0 {
+		return p.Question[:i]
+	}
+	return p.Question
+}
+
 // verbs answer asks of a kind.
 var verbs = map[v1alpha1.InputKind]string{
 	v1alpha1.InputQuestion: "answer", v1alpha1.InputApproval: "approve", v1alpha1.InputDomainRequest: "allow", v1alpha1.InputOutcomeUnknown: "settle", v1alpha1.InputRetry: "retry",

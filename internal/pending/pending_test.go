@@ -58,6 +58,21 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+func TestAQuestionIsShownWithoutItsEndForKubectl(t *testing.T) {
+	t.Parallel()
+	const retry, approval = "\nTo try again, decide Retry before T:\nkubectl …", "\nstatus.pendingInputs[].stepName has it whole. Decide ApproveOnce\nkubectl …"
+	for want, p := range map[string]v1alpha1.PendingInput{
+		"It failed." + retry + ", says the model": {Kind: v1alpha1.InputRetry, Question: "It failed." + retry + ", says the model" + retry},
+		"It wants to push.":                       {Kind: v1alpha1.InputApproval, Question: "It wants to push." + approval},
+		"Which?" + retry:                          {Kind: v1alpha1.InputQuestion, Question: "Which?" + retry},
+		"As it was.":                              {Kind: v1alpha1.InputRetry, Question: "As it was."},
+	} {
+		if got := pending.Question(&p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // An option is a text of the model's: in a command that a person pastes it could do anything.
 func TestCommandsHaveNothingOfTheModel(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (c Command) get() *cobra.Command {
 		if format != output.ForPeople {
 			return output.Object(c.Out, format, s.client.Scheme(), s.MotorRun)
 		}
-		overview(c.Out, s.MotorRun, cluster.Selected(cmd), time.Now())
+		overview(c.page(), s.MotorRun, cluster.Selected(cmd), time.Now())
 		return nil
 	}
 	return cmd
@@ -39,6 +40,7 @@ func (c Command) get() *cobra.Command {
 func overview(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) {
 	st := &run.Status
 	stands(w, run, now)
+	asks(w, run, where, now)
 	if run.Spec.Task != "" {
 		fmt.Fprintln(w, "\nTask:")
 		show.Block(w, "  ", run.Spec.Task)
@@ -49,7 +51,6 @@ func overview(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) 
 	if st.Egress != nil && len(st.Egress.Domains) > 0 {
 		fmt.Fprintf(w, "Reaches: %s\n", join(st.Egress.Domains))
 	}
-	asks(w, run, where, now)
 	if r := st.Result; r != nil {
 		if r.Summary != "" {
 			fmt.Fprintln(w, "\nResult:")
@@ -76,7 +77,7 @@ func stands(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 		phase += " (" + st.Reason + ")"
 	}
 	fmt.Fprintf(w, "%s/%s  %s, %s old\n", run.Namespace, run.Name, phase, show.Since(now, run.CreationTimestamp))
-	if st.Message != "" {
+	if st.Message != "" && !repeats(run) {
 		show.Block(w, "  ", st.Message)
 	}
 	if st.Phase == "" {
@@ -84,11 +85,19 @@ func stands(w io.Writer, run *v1alpha1.MotorRun, now time.Time) {
 	}
 }
 
+// repeats reports whether the message of a run is what it asks, which is shown whole with the commands.
+func repeats(run *v1alpha1.MotorRun) bool {
+	return slices.ContainsFunc(pending.Open(run), func(p *v1alpha1.PendingInput) bool {
+		head := []rune(p.Question)
+		return len(head) > 0 && strings.Contains(run.Status.Message, string(head[:min(len(head), 40)]))
+	})
+}
+
 // asks prints what a run waits for, with the commands that answer it.
 func asks(w io.Writer, run *v1alpha1.MotorRun, where string, now time.Time) {
 	for _, p := range pending.Open(run) {
 		fmt.Fprintf(w, "\nAsks (%s)%s:\n", pending.Word(p.Kind), show.Expiry(now, p.ExpirationTime))
-		show.Block(w, "  | ", p.Question)
+		show.Block(w, "  | ", pending.Question(p))
 		for _, f := range p.Files {
 			fmt.Fprintf(w, "  wants the file: %s\n", show.Line(f, unlimited))
 		}

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,32 @@ import (
 	"motorcortex.dev/motorcortex/test/golden"
 	"motorcortex.dev/motorcortex/test/tty"
 )
+
+// A command in what a run says can be copied out of a file or a pipe.
+func TestWithoutATerminalNoLineIsDivided(t *testing.T) {
+	t.Parallel()
+	scheme, err := cluster.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := "Do this: " + strings.Repeat("kubectl ", 30) + strings.Repeat("x", 200)
+	run := aRun(v1alpha1.MotorRunStatus{Phase: v1alpha1.PhaseRunning, Message: long}, func(run *v1alpha1.MotorRun) { run.Spec.Task = long })
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).Build()
+	for _, name := range []string{"get", "why"} {
+		for _, screen := range []bool{false, true} {
+			var b strings.Builder
+			streams := verb.Streams{Out: &b, Err: &b, Screen: screen}
+			connect := func() (client.WithWatch, string, error) { return c, run.Namespace, nil }
+			p := verb.Program(streams, "kubectl-motor", "kubectl motor", "Test.", New(Command{Streams: streams, Connect: connect})...)
+			if code := verb.Run(t.Context(), p, []string{name, run.Name}); code != verb.ExitOK {
+				t.Errorf("exit code %d", code)
+			}
+			if strings.Contains(b.String(), "\n  "+long+"\n") == screen {
+				t.Errorf("%s, screen %v:\n%s", name, screen, &b)
+			}
+		}
+	}
+}
 
 // What a run says of itself cannot draw on the terminal of who asks why it stands still, and the commands there are about the cluster that was asked.
 func TestWhyOnATerminal(t *testing.T) {
@@ -50,5 +77,5 @@ func TestWhyOnATerminal(t *testing.T) {
 	if code := verb.Run(t.Context(), p, []string{"why", run.Name, "--context", "prod"}); code != verb.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
-	golden.Check(t, "why.txt", s.Shows("--option 1…2"))
+	golden.Check(t, "why.txt", s.Shows("--option 1…2", "exit_2  20ms"))
 }

@@ -5,6 +5,7 @@ package view
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/complete"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
+	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
@@ -39,6 +41,14 @@ func (c Command) ofRun(cmd *cobra.Command, more ...string) *cobra.Command {
 	cmd.Args = verb.Args(append([]string{"the name of the RUN"}, more...)...)
 	cmd.ValidArgsFunction = complete.Runs(c.Connect, func(*v1alpha1.MotorRun) bool { return true })
 	return cmd
+}
+
+// page is where a text for people goes. What is no terminal divides no line.
+func (c Command) page() io.Writer {
+	if c.Screen {
+		return c.Out
+	}
+	return show.Unwrapped(c.Out)
 }
 
 func (c Command) find(ctx context.Context, name string) (subject, error) {
