@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 	"motorcortex.dev/motorcortex/internal/runpolicy/fit"
 	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
@@ -118,6 +119,10 @@ func TestApprovalQuestion(t *testing.T) {
 		if !strings.Contains(got.Question, part) {
 			t.Errorf("the question does not say %q:\n%s", part, got.Question)
 		}
+	}
+	// The plugin leaves out the end, which is beside its own commands.
+	if short := pending.Question(got); strings.Contains(short, "kubectl") || !strings.Contains(short, "It needs approval") {
+		t.Errorf("without its end the question is %q", short)
 	}
 	want.Question = got.Question
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/pending"
 	"motorcortex.dev/motorcortex/internal/runpolicy/calls"
 )
 
@@ -186,6 +187,10 @@ func TestTheWindowOfARetry(t *testing.T) {
 		if !strings.Contains(d.Retry.Question, part) {
 			t.Errorf("the question does not say %q: %s", part, d.Retry.Question)
 		}
+	}
+	// The plugin leaves out the end, which is beside its own commands.
+	if short := pending.Question(d.Retry); strings.Contains(short, "kubectl") || !strings.Contains(short, "Use another port.") {
+		t.Errorf("without its end the question is %q", short)
 	}
 	Fail(&o.Run.Status, d.Failure, d.FinishedAt)
 	if f := o.Run.Status.Attempts[0].Failure; f.LastStepName != "run-a01-s0007" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {

@@ -39,6 +39,7 @@ func TestAQuestionIsAnsweredWithOneCommand(t *testing.T) {
 	}
 	// The operator has not looked at it yet.
 	dana.want(0, "inbox", "Nothing waits for you.")
+	dana.want(1, "answer", "no run of the namespace "+r.ns+" waits for an answer (question)")
 	dana.want(1, "answer run c", "it was answered already, by dana@"+r.ns+`: "b"`)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered")
@@ -60,7 +61,8 @@ func TestAnAnswerIsTypedAtATerminal(t *testing.T) {
 			dana.types("").want(1, "answer run", "nothing was answered")
 			// Who wants to leave must not send what the model would choose.
 			dana.types("\n").want(4, "answer run", "the answer is empty")
-			dana.types(typed).want(0, "answer run", "  | Which?", "Answer (a number chooses): ", "motorrun/run answered: "+want)
+			dana.want(4, "answer --option 1", "there is no terminal to ask at", "kubectl motor answer run -n "+r.ns)
+			dana.types(typed).want(0, "answer", "run is the only run of the namespace "+r.ns, "  | Which?", "Answer (a number chooses): ", "motorrun/run answered: "+want)
 			if got := r.response().Answer; got != want {
 				t.Errorf("the answer is %q, want %q", got, want)
 			}
@@ -154,6 +156,8 @@ func TestACallIsDenied(t *testing.T) {
 	anna, dana := r.sits("anna@"+r.ns, mayApprove), r.sits("dana@"+r.ns, mayRespond)
 	dana.want(0, "inbox", "Nothing waits for you.", "1 more")
 	dana.want(1, "deny run", "dana@"+r.ns+" may not", "motorcortex-approver")
+	dana.want(1, "deny", "1 for people with other rights: have the ClusterRole motorcortex-approver bound to you")
+	dana.want(1, "approve run --yes", "you may not approve calls of run: have the ClusterRole motorcortex-approver bound to you")
 	anna.want(0, "deny run --reason not-today", "Denied bash: git push origin main\n", "motorrun/run denied")
 	want := v1alpha1.Response{ID: p.ID, Decision: v1alpha1.DecisionDeny, Reason: "not-today", Digest: p.Action.ArgsDigest, RespondedBy: "anna@" + r.ns}
 	if diff := cmp.Diff(want, r.response()); diff != "" {
