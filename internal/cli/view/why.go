@@ -160,18 +160,14 @@ func lastFailure(w io.Writer, run *v1alpha1.MotorRun, told bool) bool {
 		which = fmt.Sprintf("Attempts %d to %d failed, %d times in the same way", failed[len(failed)-same].Index, a.Index, same)
 	}
 	fmt.Fprintf(w, "\n%s: %s (%s)\n", which, show.Line(f.Reason, maxColumn), f.Category)
-	shown := run.Status.Message
-	for _, p := range pending.Open(run) {
-		shown += "\n" + p.Question
-	}
-	if f.Message != "" && !strings.Contains(shown, f.Message) {
+	if f.Message != "" && !isShown(run, f.Message) {
 		show.Block(w, "  ", f.Message)
 	}
-	if f.Hint != "" && !strings.Contains(shown, f.Hint) {
+	if f.Hint != "" && !isShown(run, f.Hint) {
 		show.Block(w, "  ", "a model guesses: "+f.Hint)
 	}
 	for _, call := range a.LastCalls {
-		if !call.OK && !(told && call.ErrorCode == toolapi.CodeApprovalDenied) {
+		if denied := told && call.ErrorCode == toolapi.CodeApprovalDenied; !call.OK && !denied {
 			show.Block(w, "  ", fmt.Sprintf("%s: %s %s", call.Tool, call.ErrorCode, show.Line(call.Head, unlimited)))
 		}
 	}
@@ -179,6 +175,12 @@ func lastFailure(w io.Writer, run *v1alpha1.MotorRun, told bool) bool {
 		fmt.Fprintf(w, "  %s\n", s)
 	}
 	return true
+}
+
+// isShown reports whether a text is within the message of a run or what it asks, which are printed first.
+func isShown(run *v1alpha1.MotorRun, text string) bool {
+	return strings.Contains(run.Status.Message, text) ||
+		slices.ContainsFunc(pending.Open(run), func(p *v1alpha1.PendingInput) bool { return strings.Contains(pending.Question(p), text) })
 }
 
 // suggestion is the suggested action in words, "" if it cannot be taken any more.
@@ -208,7 +210,7 @@ func whatNext(w io.Writer, run *v1alpha1.MotorRun, where string) {
 	at := run.Name + " -n " + run.Namespace + where
 	st := &run.Status
 	succeeded := apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSucceeded)
-	command := ""
+	var command string
 	switch {
 	case len(pending.Open(run)) > 0:
 		return

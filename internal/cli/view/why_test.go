@@ -3,6 +3,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func stuckAttempt(index int32) v1alpha1.AttemptStatus {
 func deniedStep(attempt int32, reason string) v1alpha1.MotorStep {
 	at := metav1.NewTime(now.Add(-50 * time.Second))
 	return v1alpha1.MotorStep{
-		ObjectMeta: metav1.ObjectMeta{Name: "s" + string(rune('0'+attempt)), CreationTimestamp: at},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s%d", attempt), CreationTimestamp: at},
 		Spec:       v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: attempt, Index: 1, ToolCalls: []v1alpha1.ToolCall{{ID: "c", Tool: "bash", Arguments: `{"command":"bash publish.sh news.txt"}`}}},
 		Status: v1alpha1.MotorStepStatus{
 			Results: []v1alpha1.ToolResult{{CallID: "c", ErrorCode: "approval_denied"}},
