@@ -79,6 +79,8 @@ type skillView struct {
 	Base         string         `json:"base,omitempty"`
 	MayApprove   bool           `json:"mayApprove"`
 	ApproverRole string         `json:"approverRole,omitempty"`
+	// Unreadable is why the person cannot read the content of the files. They cannot approve it then.
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
 // seenSkill is what the operator had seen when the person was shown the skill. An approval counts as given in view of that.
@@ -192,6 +194,9 @@ func oneSkill(ctx context.Context, q *query) (any, error) {
 		return nil, err
 	}
 	if v.MayApprove, err = mayApprove(ctx, q.Client, s); err != nil {
+		return nil, err
+	}
+	if v.Unreadable, err = unreadable(ctx, q.Client, rev); err != nil {
 		return nil, err
 	}
 	if !v.MayApprove {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/skill/decision"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -24,9 +25,27 @@ import (
 
 // mayApprove asks whether the person may decide about the skill.
 func mayApprove(ctx context.Context, c client.Client, s *v1alpha1.Skill) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+	return may(ctx, c, &authorizationv1.ResourceAttributes{
 		Namespace: s.Namespace, Name: s.Name, Verb: "approve", Group: v1alpha1.GroupVersion.Group, Resource: "skills",
-	}}}
+	})
+}
+
+// unreadable says why the person cannot read the files of a revision, "" if they can. The files are in ConfigMaps.
+func unreadable(ctx context.Context, c client.Client, rev *v1alpha1.SkillRevision) (string, error) {
+	for _, name := range rev.Spec.ConfigMapNames {
+		readable, err := may(ctx, c, &authorizationv1.ResourceAttributes{Namespace: rev.Namespace, Name: name, Verb: "get", Resource: "configmaps"})
+		if err != nil {
+			return "", err
+		}
+		if !readable {
+			return fmt.Sprintf("You cannot read the content of the files, which is in ConfigMaps. Have %s bound to you in the namespace %s.", rights.ToReadFiles, rev.Namespace), nil
+		}
+	}
+	return "", nil
+}
+
+func may(ctx context.Context, c client.Client, what *authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what}}
 	if err := c.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("ask the cluster what you may do: %w", err)
 	}
@@ -93,33 +112,40 @@ type verdict struct {
 }
 
 // decidedAbout reads the verdict, and the skill, which must be as the person was shown it.
-func (q *query) decidedAbout(ctx context.Context) (*verdict, *v1alpha1.Skill, error) {
+func (q *query) decidedAbout(ctx context.Context) (*verdict, *v1alpha1.Skill, *v1alpha1.SkillRevision, error) {
 	var d verdict
 	if err := q.read(&d); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	s, err := q.readSkill(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if d.Revision == "" {
-		return nil, nil, problem{http.StatusBadRequest, "The revision is missing."}
+		return nil, nil, nil, problem{http.StatusBadRequest, "The revision is missing."}
 	}
 	rev, err := q.readRevision(ctx, s, d.Revision)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if string(s.UID) != d.UID || rev.Spec.ContentHash != d.ContentHash || skill.PolicyHash(&s.Spec.Policy) != d.PolicyHash || seenOf(s) != d.Seen {
-		return nil, nil, problem{http.StatusConflict, fmt.Sprintf("%s/%s is not as you were shown it any more: look at it again. Nothing was sent.", s.Namespace, s.Name)}
+		return nil, nil, nil, problem{http.StatusConflict, fmt.Sprintf("%s/%s is not as you were shown it any more: look at it again. Nothing was sent.", s.Namespace, s.Name)}
 	}
-	return &d, s, nil
+	return &d, s, rev, nil
 }
 
 // approveSkill approves the content and the policy that the person was shown.
 func approveSkill(ctx context.Context, q *query) (any, error) {
-	d, s, err := q.decidedAbout(ctx)
+	d, s, rev, err := q.decidedAbout(ctx)
 	if err != nil {
 		return nil, err
+	}
+	// A person who approves files must be able to look at them.
+	switch why, err := unreadable(ctx, q.Client, rev); {
+	case err != nil:
+		return nil, err
+	case why != "":
+		return nil, problem{http.StatusForbidden, why + " Nothing was sent."}
 	}
 	if err := skill.CheckPolicy(&s.Spec.Policy); err != nil {
 		return nil, refused("The policy cannot be granted: %s", err)
@@ -133,7 +159,7 @@ func approveSkill(ctx context.Context, q *query) (any, error) {
 
 // rejectSkill rejects the content that the person was shown.
 func rejectSkill(ctx context.Context, q *query) (any, error) {
-	d, s, err := q.decidedAbout(ctx)
+	d, s, _, err := q.decidedAbout(ctx)
 	if err != nil {
 		return nil, err
 	}

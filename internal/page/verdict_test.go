@@ -188,3 +188,24 @@ func TestOnlyAPersonWithTheRightIsAskedToDecide(t *testing.T) {
 	c.Deny("list skills")
 	r.want(http.StatusForbidden, http.MethodGet, "/api/skills", "", "motorcortex-viewer")
 }
+
+// A person who cannot read the files is told before they decide, and approves nothing unseen.
+func TestAPersonWhoCannotReadTheFilesDoesNotApproveThem(t *testing.T) {
+	t.Parallel()
+	c, _, _ := weather(t)
+	r := newRig(t, c)
+	if shown := r.shownSkill(); shown["unreadable"] != nil {
+		t.Errorf("%v", shown)
+	}
+	c.Deny("get configmaps")
+	shown := r.shownSkill()
+	if why, _ := shown["unreadable"].(string); !strings.Contains(why, "motorcortex-skill-approver") || shown["mayApprove"] != true {
+		t.Errorf("%v", shown)
+	}
+	if status, raw := r.decides("approve", shown, nil); status != http.StatusForbidden || !strings.Contains(raw, "Nothing was sent") {
+		t.Errorf("%d: %s", status, raw)
+	}
+	if status, raw := r.decides("reject", shown, nil); status != http.StatusOK {
+		t.Errorf("%d: %s", status, raw)
+	}
+}

@@ -83,7 +83,8 @@ func forbidden(err error) string {
 	if role == "" {
 		return "You may not do this: " + text
 	}
-	return fmt.Sprintf("You may not do this: %s. Have the ClusterRole %s bound to you there", text, role)
+	// What the error has besides is for a terminal: it names a role already.
+	return fmt.Sprintf("You may not do this: %s. Have the ClusterRole %s bound to you there", show.Text(status.Status().Message), role)
 }
 
 // roles have the right to read a resource.

@@ -16,7 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -273,6 +275,9 @@ func TestRolesForSkills(t *testing.T) {
 	skill := hashedSkill(ctx, t, ns, "weather", thisDigest)
 	revision := bareRevision(ns, "weather-0123456789ab")
 	must(t, managerOfAll(t).Create(ctx, revision))
+	// Who approves a skill must be able to read its files.
+	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "weather-0123456789ab-0"}}
+	must(t, admin.Create(ctx, files))
 	const noGet, noCreate, noPatch = "cannot get", "cannot create", "cannot patch"
 	for role, want := range map[string]struct{ read, create, replace, widen, approve string }{
 		"motorcortex-viewer":          {"", noCreate, noPatch, noPatch, noPatch},
@@ -295,6 +300,11 @@ func TestRolesForSkills(t *testing.T) {
 			c := dryRun(as)
 			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(skill), skill.DeepCopy()), want.read)
 			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(revision), revision.DeepCopy()), want.read)
+			content := map[bool]string{true: "", false: noGet}[role == "motorcortex-skill-approver"]
+			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(files), files.DeepCopy()), content)
+			if may(ctx, t, user, attributes(ns, "list configmaps")) || may(ctx, t, user, attributes(ns, "watch configmaps")) {
+				t.Error("it lets people list the ConfigMaps of a namespace, whose names they do not know")
+			}
 			wantAdmitted(t, c.Create(ctx, skillOf(ns, "own")), want.create)
 			wantAdmitted(t, patchJSON(ctx, c, skill, setting("source", `{"oci":{"reference":"registry.example.org/weather:1"}}`)), want.replace)
 			wantAdmitted(t, patchJSON(ctx, c, skill, setting("policy", `{"domains":["example.org"]}`)), want.widen)

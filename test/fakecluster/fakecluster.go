@@ -115,6 +115,8 @@ func resourceOf(o any) string {
 		return "motorsteps"
 	case *v1alpha1.Skill, *v1alpha1.SkillList:
 		return "skills"
+	case *corev1.ConfigMap, *corev1.ConfigMapList:
+		return "configmaps"
 	}
 	return "namespaces"
 }

@@ -30,7 +30,7 @@ function verdict(s, {say, reload}) {
   const id = unique('note'), name = unique('verdict');
   const note = el('textarea', {id, rows: 2, maxlength: 1024});
   const offers = [
-    ['approve', 'Approve', `Runs may use exactly the files of ${s.revision} with exactly this policy.`, Boolean(s.problem)],
+    ['approve', 'Approve', `Runs may use exactly the files of ${s.revision} with exactly this policy.`, Boolean(s.problem || s.unreadable)],
     ['reject', 'Reject', `The files of ${s.revision} are not proposed again. An approval that there is stays.`, s.rejected],
   ];
   const send = el('button', {type: 'submit', disabled: true}, 'Send');
@@ -55,7 +55,7 @@ function verdict(s, {say, reload}) {
       update();
       say(problem.message, true);
     }
-  }}, el('fieldset', {}, el('legend', {}, 'Decide'), offers.map(([value, label, effect, off]) => {
+  }}, s.unreadable && el('p', {class: 'bad'}, s.unreadable), el('fieldset', {}, el('legend', {}, 'Decide'), offers.map(([value, label, effect, off]) => {
     const choice = unique('choice'), about = unique('effect');
     return el('div', {class: 'choice'}, el('input', {type: 'radio', name, id: choice, value, disabled: off, 'aria-describedby': about}),
       el('label', {for: choice}, label), el('p', {id: about, class: 'effect'}, effect));
@@ -95,6 +95,7 @@ function review(s, tools) {
     el('section', {class: 'card'}, el('h2', {}, s.base ? `Files, against ${aside ? '' : 'the approved '}${s.base}` : 'Files'),
       aside && el('p', {class: 'note'}, `${s.base} is not the approved revision. `,
         el('a', {href: `#/skills/${path(s.namespace, s.name, s.revision)}`}, s.approved ? 'Compare with the approved one' : 'Show all files'), ' to decide.'),
+      s.unreadable && el('p', {class: 'bad'}, s.unreadable),
       !s.base && el('p', {class: 'meta'}, 'Nothing was approved yet, so all of it is new.'), el('ul', {class: 'files'}, s.files.map((f) => file(f, s)))),
     s.revisions.length > 1 && el('section', {class: 'card'}, el('h2', {}, 'Revisions'), el('ul', {}, s.revisions.map((r) => el('li', {},
       el('a', {href: `#/skills/${path(s.namespace, s.name, r.name)}`, 'aria-current': r.name === s.revision && 'true'}, r.name), r.created && [' ', when(r.created)], r.run && ` · run ${r.run}`,
