@@ -3,7 +3,6 @@
 package credential
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -151,7 +150,7 @@ func cortexUses(spec *v1alpha1.MotorCortexSpec) []cortexUse {
 	return uses
 }
 
-// confirm asks the person at the terminal. It ends with the context: else nothing but a line would end it.
+// confirm asks the person at the terminal.
 func (c Command) confirm(ctx context.Context, name string, yes bool) error {
 	if yes {
 		return nil
@@ -159,21 +158,11 @@ func (c Command) confirm(ctx context.Context, name string, yes bool) error {
 	if !c.Terminal || c.In == nil {
 		return verb.Misusedf("nothing is deleted without a question: say --yes")
 	}
-	fmt.Fprintf(c.Err, "Delete the credential %s? [y/N] ", name)
-	lines := make(chan string, 1)
-	// The program ends with this verb, and the goroutine with it.
-	go func() {
-		line, _ := bufio.NewReader(c.In).ReadString('\n') // Without a line, the answer is no.
-		lines <- line
-	}()
-	select {
-	case line := <-lines:
-		if line = strings.ToLower(strings.TrimSpace(line)); line == "y" || line == "yes" {
-			return nil
-		}
+	switch yes, err := c.Confirm(ctx, fmt.Sprintf("Delete the credential %s?", name)); {
+	case err != nil:
+		return fmt.Errorf("nothing was deleted: %w", err)
+	case !yes:
 		return errors.New("nothing was deleted")
-	case <-ctx.Done():
-		fmt.Fprintln(c.Err)
-		return fmt.Errorf("nothing was deleted: %w", context.Cause(ctx))
 	}
+	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lookup reads runs and their steps, with errors that say what to do.
+// Package lookup reads runs, their steps, and skills, with errors that say what to do.
 package lookup
 
 import (
@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 )
 
 // NoRunError says that there is no run of that name.
@@ -37,7 +38,7 @@ func Run(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha
 		return nil, &NoRunError{namespace, name}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err)
+		return nil, rights.Refused(fmt.Errorf("get the MotorRun %s/%s: %w", namespace, name, err), rights.ToRead, namespace)
 	}
 	return run, nil
 }
@@ -52,7 +53,7 @@ func Steps(ctx context.Context, c client.Reader, run *v1alpha1.MotorRun) ([]v1al
 func StepsAt(ctx context.Context, c client.Reader, run *v1alpha1.MotorRun) ([]v1alpha1.MotorStep, string, error) {
 	list := &v1alpha1.MotorStepList{}
 	if err := c.List(ctx, list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name}); err != nil {
-		return nil, "", fmt.Errorf("list the MotorSteps of %s/%s: %w", run.Namespace, run.Name, err)
+		return nil, "", rights.Refused(fmt.Errorf("list the MotorSteps of %s/%s: %w", run.Namespace, run.Name, err), rights.ToRead, run.Namespace)
 	}
 	steps := slices.DeleteFunc(list.Items, func(s v1alpha1.MotorStep) bool { return !Of(run, &s) })
 	slices.SortFunc(steps, Compare)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 )
 
 // pageSize is how many runs are read in one request.
@@ -42,7 +43,7 @@ func WaitingWithin(ctx context.Context, c client.Client, namespace string, b Bou
 	w := &waiting{client: c, bounds: b, of: map[string]int{}, bytesOf: map[string]int{}}
 	err = w.read(ctx, namespace)
 	if namespace != "" || !apierrors.IsForbidden(err) {
-		return w.runs, w.left, err
+		return w.runs, w.left, rights.Refused(err, rights.ToRead, namespace)
 	}
 	namespaces := &corev1.NamespaceList{}
 	if listed := c.List(ctx, namespaces, client.Limit(int64(b.Requests))); listed != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rights says what a person may answer.
+// Package rights says what a person may answer and decide, and which role they lack.
 package rights
 
 import (
@@ -14,10 +14,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/pending"
 )
 
-// right is a verb on the runs of a namespace.
-type right struct{ namespace, verb string }
+// right is a verb on the objects of a kind in a namespace.
+type right struct{ namespace, verb, resource string }
 
-// Rights are what a person may do. Those on all runs of a namespace are asked for once.
+// Rights are what a person may do. Those on all objects of a namespace are asked for once.
 type Rights struct {
 	client      client.Client
 	inNamespace map[right]bool
@@ -33,20 +33,24 @@ func (r *Rights) Answer(ctx context.Context, run *v1alpha1.MotorRun, kind v1alph
 		verbs = append(verbs, "update")
 	}
 	for _, verb := range verbs {
-		if may, err := r.may(ctx, run, verb); may || err != nil {
+		if may, err := r.may(ctx, right{run.Namespace, verb, "motorruns"}, run.Name); may || err != nil {
 			return may, err
 		}
 	}
 	return false, nil
 }
 
-// may asks for the right on all runs of the namespace, and then, because a role can name runs, on this one.
-func (r *Rights) may(ctx context.Context, run *v1alpha1.MotorRun, verb string) (bool, error) {
-	key := right{run.Namespace, verb}
+// Approve reports whether the person may decide about the skill. Admission asks for the same right.
+func (r *Rights) Approve(ctx context.Context, s *v1alpha1.Skill) (bool, error) {
+	return r.may(ctx, right{s.Namespace, "approve", "skills"}, s.Name)
+}
+
+// may asks for the right on all objects of the namespace, and then, because a role can name objects, on this one.
+func (r *Rights) may(ctx context.Context, key right, name string) (bool, error) {
 	may, known := r.inNamespace[key]
 	if !known {
 		var err error
-		if may, err = r.ask(ctx, run.Namespace, "", verb); err != nil {
+		if may, err = r.ask(ctx, key, ""); err != nil {
 			return false, err
 		}
 		r.inNamespace[key] = may
@@ -54,12 +58,12 @@ func (r *Rights) may(ctx context.Context, run *v1alpha1.MotorRun, verb string) (
 	if may {
 		return true, nil
 	}
-	return r.ask(ctx, run.Namespace, run.Name, verb)
+	return r.ask(ctx, key, name)
 }
 
-func (r *Rights) ask(ctx context.Context, namespace, name, verb string) (bool, error) {
+func (r *Rights) ask(ctx context.Context, key right, name string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-		Namespace: namespace, Name: name, Verb: verb, Group: v1alpha1.GroupVersion.Group, Resource: "motorruns",
+		Namespace: key.namespace, Name: name, Verb: key.verb, Group: v1alpha1.GroupVersion.Group, Resource: key.resource,
 	}}}
 	if err := r.client.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("ask the cluster what you may do: %w", err)

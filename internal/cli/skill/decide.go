@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/skill/decision"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -27,7 +29,12 @@ const pollInterval = 200 * time.Millisecond
 func (c Command) approve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approve NAME", Short: "Approve a skill: the content of a revision, and the policy.", Args: ofSkill(),
-		Long: "Approve a skill. The approval binds the content of a revision and the policy. Flags change the policy in the same request.",
+		Long: `Approve a skill. The approval binds the content of a revision and the policy. Flags change the policy in the same request.
+
+With --content-hash and --policy-hash, which "kubectl motor skill review" prints, what you looked at is approved, and nothing else. Without them the review
+is shown at a terminal, and you are asked for a yes. Elsewhere both are needed.`,
+		Example: `  kubectl motor skill approve weather
+  kubectl motor skill approve weather --revision weather-4be1… --content-hash sha256:4be1… --policy-hash sha256:77ab…`,
 	}
 	var o options
 	o.bindRevision(cmd)
@@ -38,7 +45,7 @@ func (c Command) approve() *cobra.Command {
 	cmd.Flags().StringVar(&o.policyHash, "policy-hash", "", "hash of the policy that you looked at: the approval is refused if the skill has another one by now")
 	expires := cmd.Flags().String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.name = args[0]
+		o.name, o.where = args[0], cluster.Selected(cmd)
 		return c.approveSkill(cmd.Context(), &o, &wide, *expires)
 	}
 	return cmd
@@ -74,9 +81,14 @@ func (c Command) approveSkill(ctx context.Context, o *options, wide *widening, e
 	if err := skill.CheckPolicy(&spec.Policy); err != nil {
 		return fmt.Errorf("the policy cannot be granted: %w", err)
 	}
+	if o.contentHash == "" || o.policyHash == "" {
+		if err := c.confirmApproval(ctx, s, rev, &spec.Policy, o.where); err != nil {
+			return err
+		}
+	}
 	approval.ContentHash, approval.PolicyHash = rev.Spec.ContentHash, skill.PolicyHash(&spec.Policy)
 	if err := decision.Approve(ctx, s.client, s.Skill, &spec.Policy, &approval); err != nil {
-		return fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err)
+		return rights.Refused(fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err), rights.ToApproveSkills, s.Namespace)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\npolicyHash:  %s\napprovedBy:  %s\n", rev.Name, approval.ContentHash, approval.PolicyHash, approval.ApprovedBy)
 	c.printState(ctx, s)
@@ -109,7 +121,7 @@ func (c Command) rejectSkill(ctx context.Context, o *options) error {
 		return fmt.Errorf("the SkillRevision %s is rejected already", rev.Name)
 	}
 	if err := decision.Reject(ctx, s.client, s.Skill, &rejection); err != nil {
-		return fmt.Errorf("reject the SkillRevision %s/%s: %w", s.Namespace, rev.Name, err)
+		return rights.Refused(fmt.Errorf("reject the SkillRevision %s/%s: %w", s.Namespace, rev.Name, err), rights.ToApproveSkills, s.Namespace)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\nrejectedBy:  %s\n", rev.Name, rejection.ContentHash, rejection.RejectedBy)
 	if a := s.Spec.Approval; a != nil && a.ContentHash == rejection.ContentHash && a.Decision != v1alpha1.SkillDecisionRevoked {
@@ -120,7 +132,7 @@ func (c Command) rejectSkill(ctx context.Context, o *options) error {
 }
 
 func (c Command) revoke() *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke NAME", Short: "Take an approval back.", Args: ofSkill()}
+	cmd := &cobra.Command{Use: "revoke NAME", Short: "Take an approval back.", Args: ofSkill(), Long: "Take an approval back. At a terminal you are asked for a yes."}
 	var o options
 	o.bindNote(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -138,9 +150,15 @@ func (c Command) revokeSkill(ctx context.Context, o *options) error {
 	if s.Spec.Approval == nil {
 		return fmt.Errorf("the Skill %s/%s has no approval that could be taken back", s.Namespace, s.Name)
 	}
+	if c.Terminal {
+		question := fmt.Sprintf("Take the approval of %s/%s back, so that no further run can use the skill?", s.Namespace, s.Name)
+		if err := c.confirm(ctx, question); err != nil {
+			return err
+		}
+	}
 	account, err := decision.Revoke(ctx, s.client, s.Skill, o.note)
 	if err != nil {
-		return fmt.Errorf("revoke the Skill %s/%s: %w", s.Namespace, s.Name, err)
+		return rights.Refused(fmt.Errorf("revoke the Skill %s/%s: %w", s.Namespace, s.Name, err), rights.ToApproveSkills, s.Namespace)
 	}
 	fmt.Fprintf(c.Out, "revokedBy:   %s\n", account)
 	c.printState(ctx, s)

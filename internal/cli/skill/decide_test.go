@@ -105,7 +105,11 @@ func TestDecideAboutWhatWasLookedAt(t *testing.T) {
 		if err := r.Update(t.Context(), r.second); err != nil {
 			t.Fatal(err)
 		}
-		args := []string{verb, "weather", "--revision", r.second.Name, "--content-hash"}
+		args := []string{verb, "weather", "--revision", r.second.Name}
+		if verb == "approve" {
+			args = append(args, "--policy-hash", skill.PolicyHash(&r.skill().Spec.Policy))
+		}
+		args = append(args, "--content-hash")
 		r.want(1, append(args, looked), "and not the one that you looked at", r.second.Spec.ContentHash, "kubectl motor skill review weather -n ns --revision "+r.second.Name)
 		if len(r.patches) > 0 {
 			t.Errorf("sent are %s", r.patches)

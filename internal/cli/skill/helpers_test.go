@@ -14,6 +14,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,10 @@ type rig struct {
 	t *testing.T
 	// user is the name of the asking user.
 	user string
+	// types is what the user types at a terminal, "" without one.
+	types string
+	// mayNot is true if the user has no right to approve.
+	mayNot bool
 	// asleep is true if the operator does not look.
 	asleep bool
 	// meanwhile happens between the read and the write of a verb.
@@ -52,7 +57,7 @@ func newRig(t *testing.T, change ...func(*v1alpha1.Skill)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, user: "alice"}
+	r := &rig{t: t, user: "alice", types: "y\n"}
 	r.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Skill{}).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
@@ -60,6 +65,10 @@ func newRig(t *testing.T, change ...func(*v1alpha1.Skill)) *rig {
 				if r.meanwhile != nil {
 					r.meanwhile()
 				}
+				return nil
+			}
+			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+				review.Status.Allowed = !r.mayNot
 				return nil
 			}
 			if o.GetUID() == "" {
@@ -132,7 +141,7 @@ func carryOut(t *testing.T, c cli.Command, args []string) int {
 func (r *rig) run(args ...string) (code int, out, errs string) {
 	var o, e strings.Builder
 	c := cli.Command{
-		Streams: verb.Streams{Out: &o, Err: &e}, Wait: 100 * time.Millisecond,
+		Streams: verb.Streams{In: strings.NewReader(r.types), Out: &o, Err: &e, Terminal: r.types != ""}, Wait: 100 * time.Millisecond,
 		Connect: func() (client.WithWatch, string, error) { return r.WithWatch, "ns", nil },
 	}
 	code = carryOut(r.t, c, args)

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/output"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/skill/decision"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -39,6 +40,8 @@ type importing struct {
 	// file is the one that the policy was read from.
 	file   string
 	format output.Format
+	// where names the cluster in the command that is printed to paste; see cluster.Selected.
+	where string
 }
 
 func (c Command) load() *cobra.Command {
@@ -60,7 +63,10 @@ content that must not come back. With -o, nothing is sent, and the Skill is prin
 	cmd.Flags().StringVar(&o.policy, "policy", "", "file with the policy, or with the Skill that has it, instead of DIR.yaml")
 	cmd.Flags().StringVar(&o.pullSecret, "pull-secret", "", "Secret of type kubernetes.io/dockerconfigjson by which the operator reads the artifact")
 	o.format.Bind(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.importSkill(cmd.Context(), args[0], &o) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.where = cluster.Selected(cmd)
+		return c.importSkill(cmd.Context(), args[0], &o)
+	}
 	return cmd
 }
 
@@ -96,7 +102,7 @@ func (c Command) importSkill(ctx context.Context, from string, o *importing) err
 		}
 		return output.Object(c.Out, o.format, scheme, s)
 	}
-	return c.apply(ctx, cl, s, policy != nil)
+	return c.apply(ctx, cl, s, policy != nil, o.where)
 }
 
 // skill is the Skill that the arguments say, and its policy, nil if there is none.
@@ -203,8 +209,8 @@ func inline(dir string) ([]v1alpha1.SkillFile, string, error) {
 	return list, name, err
 }
 
-// apply sends the skill.
-func (c Command) apply(ctx context.Context, cl client.Client, s *v1alpha1.Skill, withPolicy bool) error {
+// apply sends the skill. where is in the command that is printed.
+func (c Command) apply(ctx context.Context, cl client.Client, s *v1alpha1.Skill, withPolicy bool, where string) error {
 	is := subject{client: cl, Skill: &v1alpha1.Skill{}}
 	switch err := cl.Get(ctx, client.ObjectKeyFromObject(s), is.Skill); {
 	case apierrors.IsNotFound(err):
@@ -214,7 +220,7 @@ func (c Command) apply(ctx context.Context, cl client.Client, s *v1alpha1.Skill,
 		}
 		fmt.Fprintf(c.Out, "skill.motorcortex.dev/%s created\n", s.Name)
 	case err != nil:
-		return fmt.Errorf("get the Skill %s/%s: %w", s.Namespace, s.Name, err)
+		return rights.Refused(fmt.Errorf("get the Skill %s/%s: %w", s.Namespace, s.Name, err), rights.ToRead, s.Namespace)
 	default:
 		spec := is.Spec.DeepCopy()
 		spec.Source = s.Spec.Source
@@ -231,6 +237,9 @@ func (c Command) apply(ctx context.Context, cl client.Client, s *v1alpha1.Skill,
 		fmt.Fprintf(c.Out, "skill.motorcortex.dev/%s configured\n", s.Name)
 	}
 	c.printState(ctx, is)
+	if is.Status.State != v1alpha1.SkillApproved {
+		fmt.Fprintf(c.Out, "             Look at it with \"kubectl motor skill review %s -n %s%s\".\n", is.Name, is.Namespace, where)
+	}
 	return nil
 }
 
@@ -239,5 +248,5 @@ func notImported(err error, s *v1alpha1.Skill) error {
 	if apierrors.IsInvalid(err) {
 		return fmt.Errorf("the Skill %s/%s is refused: %s", s.Namespace, s.Name, shown(lookup.Invalid(err)))
 	}
-	return fmt.Errorf("import the Skill %s/%s: %w", s.Namespace, s.Name, err)
+	return rights.Refused(fmt.Errorf("import the Skill %s/%s: %w", s.Namespace, s.Name, err), rights.ToWriteSkills, s.Namespace)
 }

@@ -51,6 +51,15 @@ func (c Command) reviewSkill(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	if err := c.shows(ctx, s, rev, o.where); err != nil {
+		return err
+	}
+	c.commands(s, rev, o.where)
+	return nil
+}
+
+// shows prints what there is to know of a revision for a decision.
+func (c Command) shows(ctx context.Context, s subject, rev *v1alpha1.SkillRevision, at string) error {
 	now, err := s.files(ctx, rev)
 	if err != nil {
 		return err
@@ -66,9 +75,8 @@ func (c Command) reviewSkill(ctx context.Context, o *options) error {
 	if lost != nil {
 		fmt.Fprintf(c.Out, "\nChanges: unknown, the approved files cannot be read: %s\n", shown(lost.Error()))
 	} else {
-		c.changes(s, rev, base, now, o.where)
+		c.changes(s, rev, base, now, at)
 	}
-	c.commands(s, rev, o.where)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/skill"
 	skillstore "motorcortex.dev/motorcortex/internal/skill/store"
 )
@@ -30,7 +31,7 @@ func (c Command) find(ctx context.Context, o *options) (subject, error) {
 	}
 	s := subject{client: cl, Skill: &v1alpha1.Skill{}}
 	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: o.name}, s.Skill); err != nil {
-		return s, fmt.Errorf("get the Skill %s/%s: %w", namespace, o.name, err)
+		return s, rights.Refused(fmt.Errorf("get the Skill %s/%s: %w", namespace, o.name, err), rights.ToRead, namespace)
 	}
 	return s, nil
 }
@@ -54,7 +55,7 @@ func (s subject) revision(ctx context.Context, name string) (*v1alpha1.SkillRevi
 	}
 	rev := &v1alpha1.SkillRevision{}
 	if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, rev); err != nil {
-		return nil, fmt.Errorf("get the SkillRevision %s/%s: %w", s.Namespace, name, err)
+		return nil, rights.Refused(fmt.Errorf("get the SkillRevision %s/%s: %w", s.Namespace, name, err), rights.ToRead, s.Namespace)
 	}
 	if !metav1.IsControlledBy(rev, s.Skill) {
 		return nil, fmt.Errorf("the SkillRevision %s/%s is not one of the Skill %s", s.Namespace, name, s.Name)
@@ -87,7 +88,8 @@ func (s subject) checkContent(rev *v1alpha1.SkillRevision, looked string) error 
 
 // files reads the files of a revision.
 func (s subject) files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill.File, error) {
-	return (&skillstore.Store{Live: s.client}).Files(ctx, rev)
+	files, err := (&skillstore.Store{Live: s.client}).Files(ctx, rev)
+	return files, rights.Refused(err, rights.ToReadFiles, s.Namespace)
 }
 
 // shown is a foreign text in a form for a terminal: invisible characters, and bytes that are no character, are spelled out.

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/output"
+	"motorcortex.dev/motorcortex/internal/cli/rights"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/pending"
@@ -55,7 +56,7 @@ func (c Command) list() *cobra.Command {
 		}
 		runs, total, err := read(cmd.Context(), cl, in, *limit)
 		if err != nil {
-			return err
+			return rights.Refused(err, rights.ToRead, string(in))
 		}
 		if len(runs) < total {
 			fmt.Fprintf(c.Err, "note: %d of %d runs are shown, those that have not ended before all others: --limit 0 shows all\n", len(runs), total)
