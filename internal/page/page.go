@@ -76,6 +76,7 @@ func New(access Access, bounds Bounds) *Page {
 	p.handle("GET /api/runs/{namespace}/{name}", run)
 	p.handle("GET /api/runs/{namespace}/{name}/steps/{step}", step)
 	p.handle("POST /api/runs/{namespace}/{name}/asks/{id}", decide)
+	p.handle("GET /api/waiting-skills", waitingSkills)
 	p.handle("GET /api/skills", skills)
 	p.handle("GET /api/skills/{namespace}/{name}", oneSkill)
 	p.handle("GET /api/skills/{namespace}/{name}/diff", skillDiff)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+	rbacv1 "k8s.io/api/rbac/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -96,6 +97,32 @@ func TestASkillIsImportedReviewedAndDecided(t *testing.T) {
 		t.Errorf("spec %+v", s.Spec)
 	}
 	will.want(1, "skill import flux://GitRepository/x/mail --policy "+dir+".yaml -n none", "forbidden")
+}
+
+// The shipped role is enough to read the files and to approve them. A person without it is told which one it is.
+func TestTheShippedRoleReadsWhatItApproves(t *testing.T) {
+	r := newSkillRig(t)
+	r.operates("mail")
+	will := sitsIn(r.ctx, t, r.ns, "will@"+r.ns, mayImport)
+	with := func(role string) *terminal {
+		user := role + "@" + r.ns
+		bind(r.ctx, t, r.ns, user, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role})
+		awaitRight(r.ctx, t, user, attributes(r.ns, "list motorcortex.dev skills"))
+		return &terminal{t: t, config: kubeconfig(t, r.ns, user)}
+	}
+	erin, vera := with("motorcortex-skill-approver"), with("motorcortex-viewer")
+	will.want(0, "skill import "+skillFolder(t, "mail", "SKILL.md", skillMD("mail", "Send."), "scripts/send.sh", "#!/bin/sh\necho one\n"),
+		"state:       AwaitingApproval", "kubectl motor skill review mail -n "+r.ns)
+	vera.want(1, "skill review mail", "forbidden", "ClusterRole motorcortex-skill-approver")
+	vera.want(1, "skill approve mail", "ClusterRole motorcortex-skill-approver")
+	erin.want(0, "skill review mail", "+echo one")
+	erin.want(0, "inbox", "SKILL", "an approval of "+r.skill().Status.RevisionName, "kubectl motor skill review mail -n "+r.ns, "motorcortex-viewer")
+	erin.want(1, "list", "ClusterRole motorcortex-viewer")
+	vera.want(0, "inbox", "1 more for people with other rights")
+	erin.want(4, "skill approve mail", "--content-hash")
+	erin.types("n\n").want(1, "skill approve mail", "+echo one", "nothing was sent")
+	erin.types("y\n").want(0, "skill approve mail", "state:       Approved")
+	erin.want(0, "inbox", "Nothing waits for you")
 }
 
 // The operator gets from the registry what was pushed there.

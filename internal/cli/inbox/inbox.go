@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
@@ -41,9 +42,10 @@ type Entry struct {
 func New(s verb.Streams, connect cluster.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inbox", Short: "List what waits for you, the oldest deadline first.", Args: verb.Args(),
-		Long: `List what runs ask and you may answer, the oldest deadline first, each with the command that answers it.
+		Long: `List what runs ask and you may answer, the oldest deadline first, each with the command that answers it. Below them are the skills that wait for a
+decision, if you may approve skills.
 
-Asks that you may not answer are left out: --all lists them too.`,
+What you may not answer is left out: --all lists it too. With -o json and yaml, skills are in "skills"; -o jsonl and name have the runs alone.`,
 	}
 	everywhere := cmd.Flags().BoolP("all-namespaces", "A", false, "in all namespaces that you may read")
 	all := cmd.Flags().Bool("all", false, "also what others have to answer")
@@ -59,21 +61,31 @@ Asks that you may not answer are left out: --all lists them too.`,
 			in = ""
 		}
 		runs, err := lookup.Waiting(cmd.Context(), c, in)
-		if err != nil {
+		mine, where := rights.Of(c), cluster.Selected(cmd)
+		skills, others, skillsErr := skillsOf(cmd.Context(), c, mine, in, *all, where)
+		// People who decide about skills may have no right to read runs. A program is told: it would take the runs for none.
+		if err != nil && (format != output.ForPeople || skillsErr != nil || !apierrors.IsForbidden(err)) {
 			return err
 		}
-		found, hidden, err := collect(cmd.Context(), rights.Of(c), runs, *all, cluster.Selected(cmd))
-		if err != nil {
+		if skillsErr != nil && !apierrors.IsForbidden(skillsErr) {
+			return skillsErr
+		}
+		found, hidden, collected := collect(cmd.Context(), mine, runs, *all, where)
+		if collected != nil {
+			return collected
+		}
+		now := time.Now()
+		if err := write(s.Out, format, found, skills, *everywhere, now); err != nil {
 			return err
 		}
-		if err := write(s.Out, format, found, *everywhere, time.Now()); err != nil {
-			return err
-		}
-		if format == output.ForPeople && len(found) == 0 {
+		if format == output.ForPeople && len(found)+len(skills) == 0 {
 			fmt.Fprintln(s.Err, "Nothing waits for you.")
 		}
-		if hidden > 0 {
+		if hidden += others; hidden > 0 {
 			fmt.Fprintf(s.Err, "note: %d more for people with other rights: --all lists them\n", hidden)
+		}
+		if err != nil {
+			fmt.Fprintf(s.Err, "note: what runs ask is not shown: %s\n", show.Text(err.Error()))
 		}
 		return nil
 	}
@@ -114,7 +126,7 @@ func compare(a, b Entry) int {
 	return cmp.Or(a.ExpirationTime.Compare(b.ExpirationTime.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Run, b.Run))
 }
 
-func write(w io.Writer, f output.Format, found []Entry, everywhere bool, now time.Time) error {
+func write(w io.Writer, f output.Format, found []Entry, skills []Skill, everywhere bool, now time.Time) error {
 	switch f {
 	case output.ForPeople:
 	case output.Name:
@@ -125,11 +137,21 @@ func write(w io.Writer, f output.Format, found []Entry, everywhere bool, now tim
 	case output.JSONL:
 		return output.Lines(w, found)
 	case output.JSON, output.YAML:
-		return output.Value(w, f, map[string]any{"items": append([]Entry{}, found...)})
+		return output.Value(w, f, map[string]any{"items": append([]Entry{}, found...), "skills": append([]Skill{}, skills...)})
 	}
-	if len(found) == 0 {
-		return nil
+	if len(found) > 0 {
+		asksTable(w, found, everywhere, now)
 	}
+	if len(found) > 0 && len(skills) > 0 {
+		fmt.Fprintln(w)
+	}
+	if len(skills) > 0 {
+		skillsTable(w, skills, everywhere)
+	}
+	return nil
+}
+
+func asksTable(w io.Writer, found []Entry, everywhere bool, now time.Time) {
 	header := []string{"RUN", "WAITS FOR", "WHAT", "SINCE", "EXPIRES", "ANSWER WITH"}
 	if everywhere {
 		header = append([]string{"NAMESPACE"}, header...)
@@ -143,7 +165,6 @@ func write(w io.Writer, f output.Format, found []Entry, everywhere bool, now tim
 		rows = append(rows, row)
 	}
 	show.Table(w, header, rows)
-	return nil
 }
 
 // what is an ask in a few words.

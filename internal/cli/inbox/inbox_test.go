@@ -25,7 +25,7 @@ import (
 
 var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-func waits(namespace, name string, expires time.Duration, p v1alpha1.PendingInput) v1alpha1.MotorRun {
+func waiting(namespace, name string, expires time.Duration, p v1alpha1.PendingInput) v1alpha1.MotorRun {
 	p.ID, p.AskTime = "id-"+name, metav1.NewTime(now.Add(-12*time.Second))
 	if expires != 0 {
 		p.ExpirationTime = metav1.NewTime(now.Add(expires))
@@ -35,12 +35,12 @@ func waits(namespace, name string, expires time.Duration, p v1alpha1.PendingInpu
 
 func someRuns() []v1alpha1.MotorRun {
 	return []v1alpha1.MotorRun{
-		waits("ns", "later", time.Hour, v1alpha1.PendingInput{Kind: v1alpha1.InputQuestion, Question: "Which\x1b[31m\nof them?"}),
-		waits("ns", "never", 0, v1alpha1.PendingInput{Kind: v1alpha1.InputRetry, Title: "Attempt 1 failed: Stuck"}),
-		waits("other", "release", 12*time.Minute, v1alpha1.PendingInput{
+		waiting("ns", "later", time.Hour, v1alpha1.PendingInput{Kind: v1alpha1.InputQuestion, Question: "Which\x1b[31m\nof them?"}),
+		waiting("ns", "never", 0, v1alpha1.PendingInput{Kind: v1alpha1.InputRetry, Title: "Attempt 1 failed: Stuck"}),
+		waiting("other", "release", 12*time.Minute, v1alpha1.PendingInput{
 			Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"git push origin main"}`},
 		}),
-		waits("ns", "agentmail", 29*time.Minute, v1alpha1.PendingInput{Kind: v1alpha1.InputDomainRequest, Domain: "api.example.org:443"}),
+		waiting("ns", "agentmail", 29*time.Minute, v1alpha1.PendingInput{Kind: v1alpha1.InputDomainRequest, Domain: "api.example.org:443"}),
 	}
 }
 
@@ -129,7 +129,7 @@ ns          never       retry       Attempt 1 failed: Stuck      12s            
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
-			err := write(&b, tt.format, entries(t), tt.everywhere, now)
+			err := write(&b, tt.format, entries(t), nil, tt.everywhere, now)
 			if diff := cmp.Diff(tt.want, b.String()); err != nil || diff != "" {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -140,7 +140,7 @@ ns          never       retry       Attempt 1 failed: Stuck      12s            
 func TestWriteForPrograms(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := write(&b, output.JSON, entries(t)[:1], false, now); err != nil {
+	if err := write(&b, output.JSON, entries(t)[:1], nil, false, now); err != nil {
 		t.Fatal(err)
 	}
 	var got struct{ Items []map[string]any }
@@ -153,11 +153,11 @@ func TestWriteForPrograms(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := write(&b, output.JSONL, entries(t), false, now); err != nil || strings.Count(b.String(), "\n") != 4 || !strings.HasPrefix(b.String(), `{"namespace":"other","run":"release"`) {
+	if err := write(&b, output.JSONL, entries(t), nil, false, now); err != nil || strings.Count(b.String(), "\n") != 4 || !strings.HasPrefix(b.String(), `{"namespace":"other","run":"release"`) {
 		t.Errorf("lines are %s, %v", &b, err)
 	}
 	b.Reset()
-	if err := write(&b, output.JSON, nil, false, now); err != nil || !strings.Contains(b.String(), `"items": []`) {
+	if err := write(&b, output.JSON, nil, nil, false, now); err != nil || !strings.Contains(b.String(), `"items": []`) || !strings.Contains(b.String(), `"skills": []`) {
 		t.Errorf("nothing is %s, %v", &b, err)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {get} from './api.js';
+import {get, path} from './api.js';
 import {answered, askCard, askKeeper} from './ask.js';
 import {setNow} from './clock.js';
 import {el, keyed} from './dom.js';
@@ -12,8 +12,10 @@ export function inbox({namespace, say}) {
   const others = el('input', {type: 'checkbox', id: 'others', change: () => show()});
   const count = el('span', {});
   const toggle = el('p', {hidden: true}, others, ' ', el('label', {for: 'others'}, 'Also what others have to answer ', count));
+  const skills = el('div', {class: 'cards'});
   const more = el('p', {class: 'note', hidden: true});
-  let items = [];
+  // Skills change seldom, and a list of them can be large: it is not read anew with each change of a run.
+  let items = [], waiting = [], stale = true, read = 0;
   const sent = (card) => {
     // The next ask takes the focus that the form of this one had.
     const next = card.nextElementSibling ?? card.previousElementSibling ?? document.getElementById('main');
@@ -23,18 +25,31 @@ export function inbox({namespace, say}) {
   const show = () => {
     const mine = items.filter((a) => a.may || others.checked);
     keyed(list, mine, {...askKeeper, render: (a) => askCard(a, {say, sent})});
-    empty.hidden = mine.length > 0;
+    keyed(skills, waiting, {key: (s) => s.uid, render: (s) => el('article', {class: 'card'},
+      el('h2', {}, el('a', {href: `#/skills/${path(s.namespace, s.name)}`}, s.name), ' ', el('span', {class: 'badge'}, 'skill')),
+      el('p', {class: 'meta'}, `${s.namespace} · waits for ${s.waitsFor.join('; ')}`))});
+    empty.hidden = mine.length > 0 || waiting.length > 0;
     const hidden = items.filter((a) => !a.may).length;
     toggle.hidden = hidden === 0;
     count.textContent = `(${hidden})`;
   };
   return {
     title: 'Inbox',
-    node: el('div', {}, el('h1', {}, 'Inbox'), toggle, empty, list, more),
+    node: el('div', {}, el('h1', {}, 'Inbox'), toggle, empty, list, skills, more),
     pause: 1000,
     needs: ['MotorRun'],
-    wants: (c) => c.kind === 'run',
+    wants: (c) => {
+      stale ||= c.kind === 'skill';
+      return c.kind === 'run' || c.kind === 'skill';
+    },
     async load() {
+      if (stale || Date.now() - read > 15000) {
+        stale = false;
+        waiting = (await get('waiting-skills', {namespace})).items;
+        read = Date.now();
+        // People who decide about skills may have no right to read what runs ask.
+        if (waiting.length > 0) show();
+      }
       const answer = await get('inbox', {namespace});
       setNow(answer.now);
       items = answer.items.filter((a) => !answered.has(askKeeper.key(a)));
