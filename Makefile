@@ -34,6 +34,10 @@ cluster-down: ## Remove the development cluster without a trace.
 cluster-shell: ## Open a shell with kubectl for the development cluster.
 	@echo "a shell in the cluster's network, with its kubectl; exit leaves it"; $(DEVCLUSTER) exec -- bash
 
+.PHONY: tutorial-env
+tutorial-env: ## Print what a shell needs for the tutorials on the development cluster: eval "$$(make -s tutorial-env)".
+	@hack/tutorial-env.sh
+
 .PHONY: deploy
 deploy: ## Build the images and install the operator on the development cluster, or on DEMO_CLUSTER.
 	@hack/deploy.sh
@@ -210,7 +214,7 @@ vulncheck: ## Look the modules up in the database of Go's vulnerabilities, on th
 plugin: ## Build kubectl motor and its completion into PLUGIN_DIR, ~/.local/bin if it is unset.
 	@dir=$${PLUGIN_DIR:-$$HOME/.local/bin} && mkdir -p "$$dir" && go build -ldflags='-s -w' -o "$$dir/kubectl-motor" ./cmd/kubectl-motor && \
 		ln -sf kubectl-motor "$$dir/kubectl_complete-motor" && echo "$$dir/kubectl-motor" && \
-		case ":$$PATH:" in *":$$dir:"*) ;; *) echo "$$dir is not on your PATH: kubectl finds plugins there only";; esac
+		case ":$$PATH:" in *":$$dir:"*) ;; *) printf '%s is not on your PATH: kubectl finds plugins there only. Type\n  export PATH="%s:$$PATH"\n' "$$dir" "$$dir";; esac
 
 .PHONY: plugin-archives
 plugin-archives: ## Pack kubectl motor for every platform into dist/plugin, with the manifest for krew. PLUGIN_URL is where they will be published.

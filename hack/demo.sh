@@ -99,10 +99,19 @@ fi
 motor artifacts "$RUN" get artifacts/report.md || true
 cat <<-END
 
-	To look further (make cluster-shell opens a shell with kubectl):
+	To look further, with the plugin of make plugin on your PATH:
 	  kubectl -n $NAMESPACE get motorruns,motorsteps
-	  kubectl motor -n $NAMESPACE get $RUN
-	  kubectl motor -n $NAMESPACE steps $RUN
-	To remove the cluster: make cluster-down
+	  kubectl motor get $RUN -n $NAMESPACE
+	  kubectl motor steps $RUN -n $NAMESPACE
 END
+if [ "$DEMO_CLUSTER" = devcluster ]; then
+	cat <<-END
+		Your shell reaches this cluster after one of
+		  export KUBECONFIG=$KUBECONFIG
+		  eval "\$(make -s tutorial-env)"    # kubectl on your PATH, too, and what the tutorials need
+		To go on: docs/tutorials/first-run.md. To remove the cluster: make cluster-down
+	END
+else
+	echo "To go on: docs/tutorials/first-run.md"
+fi
 exit "$outcome"
