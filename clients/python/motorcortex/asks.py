@@ -30,7 +30,7 @@ class Ask(AskRef):
     """Something that a run waits for."""
 
     namespace: str
-    kind: Literal["Question", "Approval", "DomainRequest", "OutcomeUnknown", "Retry"]
+    kind: Literal["Question", "Approval", "DomainRequest", "OutcomeUnknown", "Retry", "BudgetExhausted"]
     input: PendingInput
 
     @property
