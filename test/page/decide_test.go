@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -228,6 +229,40 @@ func TestASkillIsReviewedAndApproved(t *testing.T) {
 	}
 	if a := got.Spec.Approval; a == nil || a.ContentHash != got.Status.ContentHash || a.Note != "looked at" || a.ApprovedBy != fakecluster.User {
 		t.Errorf("the approval is %+v", a)
+	}
+}
+
+// A person who cannot read the files is told above the decision, and cannot approve.
+func TestFilesThatCannotBeReadAreNotApproved(t *testing.T) {
+	c := agents(t)
+	c.Deny("get configmaps")
+	s := serve(t, c)
+	ctx := browser(t)
+	address, _, _ := strings.Cut(s.link, "#")
+	do(ctx, t, "open", chromedp.Navigate(s.link), chromedp.WaitVisible(card("release")), chromedp.Navigate(address+"#/skills/agents/weather"),
+		chromedp.WaitVisible(chromedp.CSS("form.answer .bad")))
+	if shown := text(ctx, t, "form.answer .bad"); !strings.Contains(shown, "You cannot read the content of the files") || !strings.Contains(shown, "motorcortex-skill-approver") {
+		t.Errorf("the page says %q", shown)
+	}
+	await(ctx, t, `document.querySelector('input[value=approve]').disabled && !document.querySelector('input[value=reject]').disabled`)
+}
+
+// A skill that waits for an approval is in the inbox, and leads to the skill.
+func TestASkillThatWaitsIsInTheInbox(t *testing.T) {
+	c := agents(t)
+	at := &v1alpha1.Skill{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "agents", Name: "weather"}, at); err != nil {
+		t.Fatal(err)
+	}
+	at.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionApproved, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonContentChanged}}
+	if err := c.Status().Update(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, c)
+	ctx := browser(t)
+	do(ctx, t, "open", chromedp.Navigate(s.link), chromedp.WaitVisible(chromedp.CSS(`main a[href="#/skills/agents/weather"]`)))
+	if shown := text(ctx, t, "main"); !strings.Contains(shown, "an approval of the changed files") {
+		t.Errorf("the inbox shows %s", shown)
 	}
 }
 
