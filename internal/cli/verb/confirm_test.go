@@ -14,7 +14,7 @@ import (
 
 func TestOnlyAYesIsAYes(t *testing.T) {
 	t.Parallel()
-	for typed, want := range map[string]bool{"y\n": true, " YES \n": true, "yes": true, "n\n": false, "\n": false, "": false, "yess\n": false, "n\ny\n": false} {
+	for typed, want := range map[string]bool{"y\n": true, "\tYES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yess\n": false, "n\ny\n": false} {
 		var shown strings.Builder
 		yes, err := verb.Streams{In: strings.NewReader(typed), Err: &shown}.Confirm(t.Context(), "Go on?")
 		if err != nil || yes != want || shown.String() != "Go on? [y/N] " {
