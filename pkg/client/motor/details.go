@@ -81,7 +81,11 @@ type Details struct {
 	Result   *ResultDetails         `json:"result,omitempty"`
 	Usage    *v1alpha1.Usage        `json:"usage,omitempty"`
 	Skills   *v1alpha1.SkillsResult `json:"skills,omitempty"`
-	Domains  []v1alpha1.Domain      `json:"domains,omitempty"`
+	// Requester is who created the run, "" where the cluster did not say it.
+	Requester string `json:"requester,omitempty"`
+	// Domains are those that the run reaches now, and Credentials the names of those that it has.
+	Domains     []v1alpha1.Domain `json:"domains,omitempty"`
+	Credentials []string          `json:"credentials,omitempty"`
 }
 
 // AskDetails is something that a run asks.
@@ -107,6 +111,8 @@ type ActionDetails struct {
 	ArgsDigest string `json:"argsDigest"`
 	Reason     string `json:"reason,omitempty"`
 	Rule       string `json:"rule,omitempty"`
+	// Check is true if the call is a command by which the run's success is checked, and not the model's.
+	Check bool `json:"check,omitempty"`
 	// Shortened is true if a part of the arguments is left out, or they are not those of the digest: a person must not approve what they have not seen.
 	Shortened bool `json:"shortened,omitempty"`
 }
@@ -147,7 +153,10 @@ func (c *Client) describe(ctx context.Context, run *v1alpha1.MotorRun) Details {
 		d.Usage = &st.Usage
 	}
 	if st.Egress != nil {
-		d.Domains = st.Egress.Domains
+		d.Domains, d.Credentials = st.Egress.Domains, st.Egress.Credentials
+	}
+	if run.Spec.Requester != nil {
+		d.Requester = run.Spec.Requester.Username
 	}
 	for _, ask := range asks.Open(run) {
 		d.Asks = append(d.Asks, c.askDetails(ctx, run, ask))
@@ -185,7 +194,7 @@ func (c *Client) askDetails(ctx context.Context, run *v1alpha1.MotorRun, ask *v1
 	if a == nil {
 		return d
 	}
-	d.Action = &ActionDetails{Tool: a.Tool, Arguments: a.Arguments, ArgsDigest: a.ArgsDigest, Reason: a.Reason, Rule: a.Rule}
+	d.Action = &ActionDetails{Tool: a.Tool, Arguments: a.Arguments, ArgsDigest: a.ArgsDigest, Reason: a.Reason, Rule: a.Rule, Check: a.Check}
 	whole, err := c.whole(ctx, run, ask)
 	if err != nil {
 		d.Action.Shortened = true

@@ -4,6 +4,7 @@ package motor
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,22 @@ func TestTheCallOfAnAskIsShownWhole(t *testing.T) {
 	r := newRig(t, aRun("a", asking(ask)))
 	if d, err = r.Describe(t.Context(), "a"); err != nil || d.Asks[0].Action.Shortened || len(r.motor.Actions()) != 1 {
 		t.Errorf("%+v, %v, %d requests", d, err, len(r.motor.Actions()))
+	}
+}
+
+// A person decides about a run by whom it is for, and by what it has.
+func TestDescribeSaysWhatTheRunHas(t *testing.T) {
+	t.Parallel()
+	ask := v1alpha1.PendingInput{ID: "p", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{Tool: "bash", Arguments: "{}", Check: true}}
+	run := aRun("a", asking(ask))
+	run.Spec.Requester = &v1alpha1.Requester{Username: "dana"}
+	run.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}, Credentials: []string{"token"}}
+	d, err := newRig(t, run).Describe(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Asks[0].Action.Check || d.Requester != "dana" || !slices.Equal(d.Domains, run.Status.Egress.Domains) || !slices.Equal(d.Credentials, run.Status.Egress.Credentials) {
+		t.Errorf("%+v", d)
 	}
 }
 
