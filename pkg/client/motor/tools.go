@@ -84,25 +84,34 @@ func (t *Toolset) Call(ctx context.Context, tool string, arguments json.RawMessa
 
 // do reads the arguments of a call, and carries it out.
 func do[A any](arguments json.RawMessage, carryOut func(A) (any, error)) (any, error) {
-	var a A
-	if len(arguments) > maxArguments {
-		return nil, fmt.Errorf("the arguments have %d bytes: at most %d are read", len(arguments), maxArguments)
-	}
-	if len(arguments) > 0 {
-		if err := spelled(arguments, reflect.TypeFor[A]()); err != nil {
-			return nil, fmt.Errorf("the arguments are not what the tool takes: %w", err)
-		}
-		d := json.NewDecoder(bytes.NewReader(arguments))
-		// A word that is not understood must not be passed over: it could be the one that restricts the call.
-		d.DisallowUnknownFields()
-		if err := d.Decode(&a); err != nil {
-			return nil, fmt.Errorf("the arguments are not what the tool takes: %w", err)
-		}
-		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return nil, errors.New("the arguments are more than one JSON object")
-		}
+	a, err := argumentsOf[A](arguments)
+	if err != nil {
+		return nil, err
 	}
 	return carryOut(a)
+}
+
+// argumentsOf returns the arguments of a call, or an error that says why they are not what the tool takes.
+func argumentsOf[A any](arguments json.RawMessage) (a A, err error) {
+	if len(arguments) > maxArguments {
+		return a, fmt.Errorf("the arguments have %d bytes: at most %d are read", len(arguments), maxArguments)
+	}
+	if len(arguments) == 0 {
+		return a, nil
+	}
+	if err := spelled(arguments, reflect.TypeFor[A]()); err != nil {
+		return a, fmt.Errorf("the arguments are not what the tool takes: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	// A word that is not understood must not be passed over: it could be the one that restricts the call.
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		return a, fmt.Errorf("the arguments are not what the tool takes: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return a, errors.New("the arguments are more than one JSON object")
+	}
+	return a, nil
 }
 
 func (t *Toolset) consent(ctx context.Context, tool, action string) error {

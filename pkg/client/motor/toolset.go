@@ -165,11 +165,28 @@ func (a *taskArguments) decides() bool {
 	switch a.Action {
 	case actionRespond, actionApprove:
 		return true
-	case "retry":
+	case actionRetry:
 		// Another attempt is the program's to make. Where it may reach is not.
 		return len(a.Domains) > 0
 	}
 	return false
+}
+
+// check returns an error for a decision that does not say what it is about.
+func (a *taskArguments) check() error {
+	switch {
+	case a.Run == "":
+		return missing(a.Action, "runId")
+	case a.Action == actionRetry:
+		// A run has one ask of the kind at most.
+		return nil
+	// Without the id the answer could be to another ask than the person saw.
+	case a.AskID == "":
+		return missing(a.Action, "askId")
+	case a.Action == actionRespond && a.Answer == "":
+		return missing(a.Action, "answer")
+	}
+	return nil
 }
 
 func (t *Toolset) task(ctx context.Context, a taskArguments, progress func(Event)) (any, error) {
@@ -197,7 +214,7 @@ func (t *Toolset) task(ctx context.Context, a taskArguments, progress func(Event
 	case "log":
 		log, err := t.Client.Log(ctx, a.Run)
 		return map[string]string{"log": log}, err
-	case "retry":
+	case actionRetry:
 		to, err := t.ref(ctx, a)
 		if err != nil {
 			return nil, err
@@ -211,21 +228,18 @@ func (t *Toolset) task(ctx context.Context, a taskArguments, progress func(Event
 	return nil, fmt.Errorf("the action %q is none of list, status, wait, cancel, respond, approve, log and retry", a.Action)
 }
 
-// answer carries out what a person decided. It needs the id of the ask: without it the answer could be to another one than the person saw.
+// answer carries out what a person decided.
 func (t *Toolset) answer(ctx context.Context, a taskArguments) (any, error) {
-	if a.AskID == "" {
-		return nil, missing(a.Action, "askId")
+	if err := a.check(); err != nil {
+		return nil, err
 	}
 	to, err := t.ref(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case a.Action == actionApprove:
+	if a.Action == actionApprove {
 		// A call without a digest is refused, with the digest that there is.
 		return t.Client.Approve(ctx, to, a.Digest, false, "")
-	case a.Answer == "":
-		return nil, missing(a.Action, "answer")
 	}
 	return t.Client.Respond(ctx, to, a.Answer)
 }
