@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,23 +30,29 @@ type form struct {
 	ask *motor.AskDetails
 	// proposed is the answer that the program passes on, "" if it has none.
 	proposed string
-	choices  []choice
-	message  string
+	// retry is the retry that the program asks for, nil if it asks for none.
+	retry   *motor.ProposedRetry
+	choices []choice
+	message string
 }
 
 // choice is a decision that a form offers.
 type choice struct {
 	label  string
 	decide motor.Decide
+	// retry is another attempt, nil for a choice that is of core_decide.
+	retry *motor.ProposedRetry
 }
 
 // errLongForm is of an ask of which a person would see a part.
 var errLongForm = fmt.Errorf("the ask has more than the %d bytes that a form shows: have the person answer it with kubectl motor, or on the page", maxForm)
 
 // newForm returns the form for an ask. A call that it cannot show whole is only denied by it, and any other ask has none then.
-func newForm(run *motor.Details, ask *motor.AskDetails, proposed motor.Decide) (*form, error) {
-	f := &form{run: run, ask: ask, choices: choicesOf(ask)}
-	if ask.Kind == v1alpha1.InputQuestion {
+func newForm(run *motor.Details, ask *motor.AskDetails, proposed motor.ProposedDecision) (*form, error) {
+	f := &form{run: run, ask: ask, choices: choicesOf(ask), retry: proposed.Retry}
+	if f.retry != nil {
+		f.choices = retriesOf(*f.retry)
+	} else if ask.Kind == v1alpha1.InputQuestion {
 		f.proposed = proposed.Answer
 		if len(proposed.Files) > 0 {
 			return nil, errors.New("a form shows no files: have the person answer with kubectl motor, or on the page")
@@ -70,32 +77,40 @@ func newForm(run *motor.Details, ask *motor.AskDetails, proposed motor.Decide) (
 
 // choicesOf are the decisions about an ask. The last one about a call or a domain denies it.
 func choicesOf(ask *motor.AskDetails) []choice {
-	deny := choice{"deny", motor.Decide{Action: motor.DecideDeny}}
+	deny := choice{label: "deny", decide: motor.Decide{Action: motor.DecideDeny}}
 	switch ask.Kind {
 	case v1alpha1.InputApproval:
 		if ask.Action == nil {
 			return nil
 		}
 		digest := ask.Action.ArgsDigest
-		all := []choice{{"approve once", motor.Decide{Action: motor.DecideApprove, Digest: digest}}}
+		all := []choice{{label: "approve once", decide: motor.Decide{Action: motor.DecideApprove, Digest: digest}}}
 		if ask.Action.Rule != "" {
-			all = append(all, choice{"approve all calls by this rule until the run ends", motor.Decide{Action: motor.DecideApprove, Digest: digest, WholeRun: true}})
+			all = append(all, choice{
+				label: "approve all calls by this rule until the run ends", decide: motor.Decide{Action: motor.DecideApprove, Digest: digest, WholeRun: true},
+			})
 		}
 		deny.decide.Digest = digest
 		return append(all, deny)
 	case v1alpha1.InputDomainRequest:
 		return []choice{
-			{"allow once", motor.Decide{Action: motor.DecideAllow}}, {"allow until the run ends", motor.Decide{Action: motor.DecideAllow, WholeRun: true}}, deny,
+			{label: "allow once", decide: motor.Decide{Action: motor.DecideAllow}},
+			{label: "allow until the run ends", decide: motor.Decide{Action: motor.DecideAllow, WholeRun: true}}, deny,
 		}
 	case v1alpha1.InputOutcomeUnknown:
 		return []choice{
-			{"make the call again", motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionRetry}},
-			{"it is done", motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionDone}},
-			{"go on without it", motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionSkip}},
+			{label: "make the call again", decide: motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionRetry}},
+			{label: "it is done", decide: motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionDone}},
+			{label: "go on without it", decide: motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionSkip}},
 		}
 	case v1alpha1.InputQuestion, v1alpha1.InputRetry:
 	}
 	return nil
+}
+
+// retriesOf are the decisions about a retry with further domains. A program makes one without them by itself.
+func retriesOf(r motor.ProposedRetry) []choice {
+	return []choice{{label: "try again with these domains", retry: &r}, {label: "try again without them", retry: &motor.ProposedRetry{Guidance: r.Guidance}}}
 }
 
 // shows is the message of the form. Without the arguments it says how much is left out.
@@ -112,6 +127,10 @@ func (f *form) shows(arguments bool) string {
 	}
 	add("Files that are asked for", strings.Join(f.ask.Files, "\n"))
 	add("Domain", string(f.ask.Domain))
+	if r := f.retry; r != nil {
+		add("The program asks to try again, with this guidance", r.Guidance)
+		add("The run can reach these domains too then", inRows(r.Domains))
+	}
 	if call := f.ask.Action; call != nil {
 		add("Tool", call.Tool)
 		if arguments {
@@ -127,6 +146,16 @@ func (f *form) shows(arguments bool) string {
 	add("Without an answer it goes on with", f.ask.Default)
 	add("The program passes on this answer. Leave yours empty to send it", f.proposed)
 	return strings.Join(append(rows, "What you decide is sent under the name of the account that the program has."), "\n")
+}
+
+// inRows has a name in each row. Their order means nothing, so it must not make another form of the same one.
+func inRows[S ~string](names []S) string {
+	var rows []string
+	for _, name := range names {
+		rows = append(rows, string(name))
+	}
+	slices.Sort(rows)
+	return strings.Join(rows, "\n")
 }
 
 // params are what the SDK sends to the program.
@@ -149,13 +178,23 @@ func (f *form) params() *mcp.ElicitParams {
 			labels = append(labels, c.label)
 		}
 		properties["decision"] = map[string]any{"type": "string", "title": "Decision", "enum": labels}
-		properties["reason"] = map[string]any{"type": "string", "title": "Reason", "description": "The run's model is told it", "maxLength": maxReason}
 		required = append(required, "decision")
+	}
+	if f.ask.Kind != v1alpha1.InputQuestion && f.retry == nil {
+		properties["reason"] = map[string]any{"type": "string", "title": "Reason", "description": "The run's model is told it", "maxLength": maxReason}
 	}
 	return &mcp.ElicitParams{Message: f.message, RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": required}}
 }
 
-// decided returns the arguments of core_decide for what the person chose.
+// tool is the one that carries out what the person chose.
+func (f *form) tool() string {
+	if f.retry != nil {
+		return motor.ToolTask
+	}
+	return motor.ToolDecide
+}
+
+// decided returns the arguments of the form's tool for what the person chose.
 func (f *form) decided(content map[string]any) (json.RawMessage, error) {
 	said := func(name string) string {
 		s, _ := content[name].(string)
@@ -181,9 +220,13 @@ func (f *form) decided(content map[string]any) (json.RawMessage, error) {
 	} else {
 		found := false
 		for _, c := range f.choices {
-			if c.label == said("decision") {
-				d, found = c.decide, true
+			if c.label != said("decision") {
+				continue
 			}
+			if c.retry != nil {
+				return motor.RetryArguments(motor.Ref{Run: f.run.ID, UID: f.run.UID, ID: f.ask.ID}, *c.retry)
+			}
+			d, found = c.decide, true
 		}
 		if !found {
 			return nil, errors.New("the person chose nothing that is offered: nothing was sent")

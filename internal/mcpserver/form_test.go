@@ -51,7 +51,7 @@ func TestWhatAPersonChoosesIsDecided(t *testing.T) {
 		{v1alpha1.InputOutcomeUnknown, "", `{"decision":"make the call again","reason":"x"}`, `{"action":"settle","outcome":"Retry"}`, ""},
 		{v1alpha1.InputOutcomeUnknown, "", `{"decision":"go on without it","reason":"x"}`, `{"action":"settle","outcome":"Skip","reason":"x"}`, ""},
 	} {
-		f, err := newForm(ofRun, asksOf()[tt.kind], motor.Decide{Action: motor.DecideApprove, Answer: tt.proposed, Run: "b", UID: "other", AskID: "j"})
+		f, err := newForm(ofRun, asksOf()[tt.kind], motor.ProposedDecision{Decide: motor.Decide{Action: motor.DecideApprove, Answer: tt.proposed, Run: "b", UID: "other", AskID: "j"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestAFormMarksWhatIsOfTheRun(t *testing.T) {
 		if ask.Action != nil {
 			ask.Action.Tool, ask.Action.Arguments, ask.Action.Reason, ask.Action.Rule = hostile, hostile, hostile, hostile
 		}
-		f, err := newForm(ofRun, ask, motor.Decide{Answer: hostile})
+		f, err := newForm(ofRun, ask, motor.ProposedDecision{Decide: motor.Decide{Answer: hostile}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,14 +127,14 @@ func TestACallThatAFormDoesNotShowWholeIsOnlyDenied(t *testing.T) {
 	} {
 		ask := asksOf()[v1alpha1.InputApproval]
 		change(ask.Action)
-		f, err := newForm(ofRun, ask, motor.Decide{})
+		f, err := newForm(ofRun, ask, motor.ProposedDecision{})
 		if err != nil || len(f.choices) != 1 || f.choices[0].decide.Action != motor.DecideDeny || len(f.message) > maxForm || !strings.Contains(f.message, "are not shown") {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}
 	}
 	for kind, ask := range asksOf() {
 		ask.Question = strings.Repeat("x", maxForm)
-		if _, err := newForm(ofRun, ask, motor.Decide{}); err == nil {
+		if _, err := newForm(ofRun, ask, motor.ProposedDecision{}); err == nil {
 			t.Errorf("%s: a part of the question is shown", kind)
 		}
 	}
@@ -142,10 +142,10 @@ func TestACallThatAFormDoesNotShowWholeIsOnlyDenied(t *testing.T) {
 
 func TestWhatAFormCannotDecide(t *testing.T) {
 	t.Parallel()
-	if _, err := newForm(ofRun, asksOf()[v1alpha1.InputRetry], motor.Decide{}); err == nil || !strings.Contains(err.Error(), "core_task retry") {
+	if _, err := newForm(ofRun, asksOf()[v1alpha1.InputRetry], motor.ProposedDecision{}); err == nil || !strings.Contains(err.Error(), "core_task retry") {
 		t.Errorf("a retry: %v", err)
 	}
-	if _, err := newForm(ofRun, asksOf()[v1alpha1.InputQuestion], motor.Decide{Files: []motor.AnswerFile{{Path: "a"}}}); err == nil || !strings.Contains(err.Error(), "no files") {
+	if _, err := newForm(ofRun, asksOf()[v1alpha1.InputQuestion], motor.ProposedDecision{Decide: motor.Decide{Files: []motor.AnswerFile{{Path: "a"}}}}); err == nil || !strings.Contains(err.Error(), "no files") {
 		t.Errorf("files: %v", err)
 	}
 }

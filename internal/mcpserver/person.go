@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
 
@@ -36,60 +37,62 @@ func hasForms(req *mcp.CallToolRequest) bool {
 	return can.Elicitation.Form != nil || can.Elicitation.URL == nil
 }
 
-// proposal returns what a call would decide, false for a call that decides nothing about an ask.
-func proposal(req *mcp.CallToolRequest) (motor.Decide, bool) {
-	var d motor.Decide
-	if tool := req.Params.Name; tool != motor.ToolDecide && tool != motor.ToolTask {
-		return d, false
-	}
-	// What cannot be read decides nothing: the tool refuses it.
-	if err := json.Unmarshal(req.Params.Arguments, &d); err != nil {
-		return d, false
-	}
-	return d, req.Params.Name == motor.ToolDecide || d.Action == "respond" || d.Action == motor.DecideApprove
+// decision is a call that carries out what a person chose.
+type decision struct {
+	tool      string
+	arguments json.RawMessage
 }
 
-// asked has the person decide about the ask of a call in a form. It returns the arguments of core_decide for that; or the result of the call, which ends it or
-// has the program show the form and call again.
-func (s *Server) asked(ctx context.Context, req *mcp.CallToolRequest, d motor.Decide) (decided json.RawMessage, result *mcp.CallToolResult) {
-	f, err := s.form(ctx, d)
+// asked has the person decide about the ask of a call in a form. It returns the call that carries that out; or the result of the call, which ends it or has the
+// program show the form and call again.
+func (s *Server) asked(ctx context.Context, req *mcp.CallToolRequest, p *motor.ProposedDecision) (d decision, result *mcp.CallToolResult) {
+	f, err := s.form(ctx, p)
 	if err != nil {
-		return nil, failed(err)
+		return d, failed(err)
 	}
 	params := f.params()
-	said, err := s.elicit(ctx, req, params)
+	said, err := s.elicit(ctx, req, params, f.digest())
 	switch {
 	case err != nil:
-		return nil, failed(err)
+		return d, failed(err)
 	case said == nil:
-		return nil, &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{formID: params}, RequestState: digestOf(params)}
+		return d, &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{formID: params}, RequestState: f.digest()}
 	case said.Action != "accept":
-		return nil, failed(errors.New("the person did not decide: nothing was sent. Do not ask again unless they want that"))
+		return d, failed(errors.New("the person did not decide: nothing was sent. Do not ask again unless they want that"))
 	}
-	if decided, err = f.decided(said.Content); err != nil {
-		return nil, failed(err)
+	d.tool = f.tool()
+	if d.arguments, err = f.decided(said.Content); err != nil {
+		return d, failed(err)
 	}
-	return decided, nil
+	return d, nil
 }
 
 // form is the form for the ask that a call names.
-func (s *Server) form(ctx context.Context, d motor.Decide) (*form, error) {
-	run, err := s.client.Describe(ctx, d.Run)
+func (s *Server) form(ctx context.Context, p *motor.ProposedDecision) (*form, error) {
+	run, err := s.client.Describe(ctx, p.Run)
 	if err != nil {
 		return nil, err
 	}
-	if d.UID != "" && d.UID != run.UID {
-		return nil, fmt.Errorf("the run %s that was shown is gone, and another one of its name is there", d.Run)
+	if p.UID != "" && p.UID != run.UID {
+		return nil, fmt.Errorf("the run %s that was shown is gone, and another one of its name is there", p.Run)
 	}
-	i := slices.IndexFunc(run.Asks, func(a motor.AskDetails) bool { return a.ID == d.AskID })
-	if i < 0 {
-		return nil, fmt.Errorf("the run %s does not ask anything under the id %q now: look at its status", d.Run, d.AskID)
+	i := slices.IndexFunc(run.Asks, func(a motor.AskDetails) bool {
+		if p.Retry != nil {
+			return a.Kind == v1alpha1.InputRetry && (p.AskID == "" || a.ID == p.AskID)
+		}
+		return a.ID == p.AskID
+	})
+	switch {
+	case i >= 0:
+		return newForm(run, &run.Asks[i], *p)
+	case p.Retry != nil:
+		return nil, fmt.Errorf("the run %s does not ask whether to try again: look at its status", p.Run)
 	}
-	return newForm(run, &run.Asks[i], d)
+	return nil, fmt.Errorf("the run %s does not ask anything under the id %q now: look at its status", p.Run, p.AskID)
 }
 
-// elicit returns what the person said, nil if the program has to show the form and call again.
-func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// elicit returns what the person said to the form with that digest, nil if the program has to show the form and call again.
+func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, params *mcp.ElicitParams, digest string) (*mcp.ElicitResult, error) {
 	if p := req.Session.InitializeParams(); p == nil || p.ProtocolVersion < statelessVersion {
 		ctx, cancel := context.WithTimeout(ctx, personTime)
 		defer cancel()
@@ -103,14 +106,14 @@ func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, params *m
 	switch {
 	case !ok:
 		return nil, nil //nolint:nilnil // The program is told to show the form.
-	case req.Params.RequestState != digestOf(params):
+	case req.Params.RequestState != digest:
 		return nil, errors.New("the ask is not the one that the person saw: nothing was sent. Call again to show it")
 	}
 	return said, nil
 }
 
-// digestOf stands for what a form shows.
-func digestOf(params *mcp.ElicitParams) string {
-	sum := sha256.Sum256([]byte(params.Message)) // What it offers follows from that.
+// digest stands for what a form shows, of which run. Another run can get the name, and ask the same.
+func (f *form) digest() string {
+	sum := sha256.Sum256([]byte(string(f.run.UID) + "\n" + f.message)) // What it offers follows from that.
 	return hex.EncodeToString(sum[:])
 }

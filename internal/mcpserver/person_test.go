@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,13 +92,18 @@ func TestAPersonDecidesInAForm(t *testing.T) {
 		}{
 			"another answer":    {motor.ToolDecide, decides, true, accepts("blue"), "blue", ""},
 			"by core_task":      {motor.ToolTask, `{"action":"respond","runId":"a","askId":"q","answer":"red"}`, true, accepts("blue"), "blue", ""},
-			"the program asks":  {motor.ToolDecide, strings.Replace(decides, `"answer","`, `"ask","`, 1), true, accepts("blue"), "blue", ""},
+			"the program asks":  {motor.ToolDecide, `{"action":"ask","runId":"a","runUid":"uid","askId":"q"}`, true, accepts("blue"), "blue", ""},
 			"no forms":          {motor.ToolDecide, decides, true, nil, "red", ""},
 			"no forms to ask":   {motor.ToolDecide, `{"action":"ask","runId":"a","runUid":"uid","askId":"q"}`, true, nil, "", "cannot ask a person"},
 			"no consent":        {motor.ToolDecide, decides, false, unasked(t), "", "--allow-consent"},
 			"nothing to decide": {motor.ToolTask, `{"action":"retry","runId":"a"}`, true, unasked(t), "", "does not ask that"},
 			"another run":       {motor.ToolDecide, strings.Replace(decides, `"uid"`, `"former"`, 1), true, accepts("blue"), "", "another one of its name"},
 			"another ask":       {motor.ToolDecide, strings.Replace(decides, `"q"`, `"r"`, 1), true, accepts("blue"), "", "does not ask anything under the id"},
+			"an unknown word":   {motor.ToolDecide, strings.Replace(decides, `"answer":"red"`, `"answer":"red","once":true`, 1), true, unasked(t), "", "once"},
+			"no UID":            {motor.ToolDecide, strings.Replace(decides, `"runUid":"uid",`, "", 1), true, unasked(t), "", "needs [runUid]"},
+			"another action's":  {motor.ToolDecide, strings.Replace(decides, `"answer":"red"`, `"answer":"red","wholeRun":true`, 1), true, unasked(t), "", "takes no wholeRun"},
+			"no id of an ask":   {motor.ToolTask, `{"action":"respond","runId":"a","answer":"red"}`, true, unasked(t), "", "needs [askId]"},
+			"no retry is asked": {motor.ToolTask, `{"action":"retry","runId":"a","domains":["example.org"]}`, true, unasked(t), "", "does not ask whether to try again"},
 			"the person declines": {motor.ToolDecide, decides, true, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			}, "", "did not decide"},
@@ -147,6 +153,80 @@ func TestAFormThatIsNotTheOneShownDecidesNothing(t *testing.T) {
 		result, err := by(t, s, version, changes).CallTool(t.Context(), &mcp.CallToolParams{Name: motor.ToolDecide, Arguments: json.RawMessage(decides)})
 		if err != nil || !result.IsError || len(responses(t, cluster)) != 0 {
 			t.Errorf("%s: %+v, %v", version, result, err)
+		}
+	}
+}
+
+// A retry leads the run to hosts that the model names. A person decides about these in a form, as about a domain that the run asks for.
+func TestAPersonDecidesAboutTheDomainsOfARetry(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-11-25", statelessVersion} {
+		for chosen, want := range map[string][]v1alpha1.Domain{
+			"": nil, "try again without them": nil, "try again with these domains": {"evil.example.org"},
+		} {
+			s, cluster := asking(t.Context(), t, true)
+			runs := cluster.MotorCortexV1alpha1().MotorRuns("ns")
+			run, err := runs.Get(t.Context(), "a", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.Status.PendingInputs = []v1alpha1.PendingInput{{ID: "retry-1", Kind: v1alpha1.InputRetry}}
+			if _, err := runs.Update(t.Context(), run, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			shown := ""
+			result, err := by(t, s, version, func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				shown = r.Params.Message
+				if chosen == "" {
+					return &mcp.ElicitResult{Action: "decline"}, nil
+				}
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": chosen}}, nil
+			}).CallTool(t.Context(), &mcp.CallToolParams{
+				Name: motor.ToolTask, Arguments: json.RawMessage(`{"action":"retry","runId":"a","guidance":"Use the mirror.","domains":["evil.example.org"]}`),
+			})
+			if err != nil || result.IsError != (chosen == "") {
+				t.Errorf("%s %q: %+v, %v", version, chosen, result, err)
+			}
+			if !strings.Contains(shown, "\n| evil.example.org\n") || !strings.Contains(shown, "\n| Use the mirror.\n") {
+				t.Errorf("%s %q: the form says %q", version, chosen, shown)
+			}
+			sent := responses(t, cluster)
+			if chosen == "" && len(sent) == 0 {
+				continue
+			}
+			if chosen == "" || len(sent) != 1 || sent[0].ID != "retry-1" || sent[0].Decision != v1alpha1.DecisionRetry || sent[0].Guidance != "Use the mirror." ||
+				!slices.Equal(sent[0].AddDomains, want) {
+				t.Errorf("%s %q: sent %+v", version, chosen, sent)
+			}
+		}
+	}
+}
+
+// Another run can have the name by the time that the form comes back, and ask the same.
+func TestAFormOfARunThatIsGoneDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-11-25", statelessVersion} {
+		s, cluster := asking(t.Context(), t, true)
+		runs := cluster.MotorCortexV1alpha1().MotorRuns("ns")
+		again := func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			run, err := runs.Get(ctx, "a", metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			if err := runs.Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+				return nil, err
+			}
+			run.UID = "later"
+			if _, err := runs.Create(ctx, run, metav1.CreateOptions{}); err != nil {
+				return nil, err
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil
+		}
+		result, err := by(t, s, version, again).CallTool(t.Context(), &mcp.CallToolParams{
+			Name: motor.ToolTask, Arguments: json.RawMessage(`{"action":"respond","runId":"a","askId":"q","answer":"no"}`),
+		})
+		if sent := responses(t, cluster); err != nil || !result.IsError || len(sent) != 0 {
+			t.Errorf("%s: %+v, %v, sent %+v", version, result, err, sent)
 		}
 	}
 }

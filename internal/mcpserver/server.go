@@ -139,12 +139,18 @@ func annotations(tool string) *mcp.ToolAnnotations {
 // a model that was talked into a decision then decides nothing.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	tool, arguments := req.Params.Name, req.Params.Arguments
-	if d, decides := proposal(req); decides && s.consent && hasForms(req) {
-		decided, result := s.asked(ctx, req, d)
-		if result != nil {
-			return result
+	if s.consent && hasForms(req) {
+		proposed, err := motor.Proposes(tool, arguments)
+		if err != nil {
+			return failed(err)
 		}
-		tool, arguments = motor.ToolDecide, decided
+		if proposed != nil {
+			d, result := s.asked(ctx, req, proposed)
+			if result != nil {
+				return result
+			}
+			tool, arguments = d.tool, d.arguments
+		}
 	}
 	value, err := s.tools.Call(ctx, tool, arguments, progress(ctx, req))
 	if err != nil {
