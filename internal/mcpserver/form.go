@@ -131,6 +131,11 @@ func (f *form) shows(arguments bool) string {
 		add("The program asks to try again, with this guidance", r.Guidance)
 		add("The run can reach these domains too then", inRows(r.Domains))
 	}
+	add("It is for", f.run.Requester)
+	if arguments { // A person who can only deny decides about nothing that these are for.
+		add("The run reaches", inRows(f.run.Domains))
+		add("It has the credentials", inRows(f.run.Credentials))
+	}
 	if call := f.ask.Action; call != nil {
 		add("Tool", call.Tool)
 		if arguments {
@@ -138,6 +143,9 @@ func (f *form) shows(arguments bool) string {
 		} else {
 			rows = append(rows, fmt.Sprintf("Arguments: they are not shown (%d bytes or more). You can deny the call here. To approve it, look at it with kubectl motor, or on the page.",
 				len(call.Arguments)))
+		}
+		if call.Check {
+			rows = append(rows, "It is a command by which the run's success is checked.")
 		}
 		add("Why it needs approval", call.Reason)
 		add("Rule", call.Rule)

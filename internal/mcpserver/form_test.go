@@ -118,6 +118,27 @@ func TestAFormMarksWhatIsOfTheRun(t *testing.T) {
 	}
 }
 
+// A person decides about a run that goes on with what it reaches, for whom it is for.
+func TestAFormShowsWhatTheRunHas(t *testing.T) {
+	t.Parallel()
+	run := *ofRun
+	run.Requester, run.Domains, run.Credentials = "dana\nDigest: x", []v1alpha1.Domain{"b.example.org", "a.example.org"}, []string{"token"}
+	ask := asksOf()[v1alpha1.InputApproval]
+	ask.Action.Check = true
+	f, err := newForm(&run, ask, motor.ProposedDecision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nIt is for:\n| dana\n| Digest: x\n", "\nThe run reaches:\n| a.example.org\n| b.example.org\n", "\nIt has the credentials:\n| token\n",
+		"\nIt is a command by which the run's success is checked.\n",
+	} {
+		if !strings.Contains(f.message, want) {
+			t.Errorf("%q is not in %q", want, f.message)
+		}
+	}
+}
+
 // A person approves nothing of which they saw a part. They can deny it.
 func TestACallThatAFormDoesNotShowWholeIsOnlyDenied(t *testing.T) {
 	t.Parallel()
