@@ -38,8 +38,9 @@ func (s *Shares) Take(user string, much int64) bool {
 	return s.take(user, much)
 }
 
-// Wait waits until a user gets so much. Those that wait for long come first, but for those whose own share is used up. What was taken must be given back. It
-// returns the cause of the context's end if that comes before. The caller bounds how many wait.
+// Wait waits until a user gets so much. What comes free goes to a user that has the least, and of such to the one that waits the longest: a user with a long
+// queue of its own is before no other one. What was taken must be given back. Wait returns the cause of the context's end if that comes before. The caller
+// bounds how many wait.
 func (s *Shares) Wait(ctx context.Context, user string, much int64) error {
 	s.mu.Lock()
 	if s.take(user, much) {
@@ -74,7 +75,7 @@ func (s *Shares) Give(user string, much int64) {
 
 // take reports whether there was so much for the user. The caller holds mu.
 func (s *Shares) take(user string, much int64) bool {
-	if s.used+much > s.all || s.by[user]+much > s.each {
+	if !s.fits(user, much) {
 		return false
 	}
 	s.used += much
@@ -88,12 +89,26 @@ func (s *Shares) give(user string, much int64) {
 	if s.by[user] -= much; s.by[user] <= 0 {
 		delete(s.by, user) // There are as many entries as users that have something.
 	}
-	for place := s.waiting.Front(); place != nil; {
-		next := place.Next()
-		if w := place.Value.(*waiter); s.take(w.user, w.much) {
-			s.waiting.Remove(place)
-			close(w.got)
-		}
-		place = next
+	for next := s.next(); next != nil; next = s.next() {
+		w := s.waiting.Remove(next).(*waiter)
+		s.take(w.user, w.much)
+		close(w.got)
 	}
+}
+
+// next returns who gets what is free, nil if it is enough for none that waits. The caller holds mu.
+func (s *Shares) next() (next *list.Element) {
+	least := int64(0)
+	for place := s.waiting.Front(); place != nil; place = place.Next() {
+		w := place.Value.(*waiter)
+		if has := s.by[w.user]; s.fits(w.user, w.much) && (next == nil || has < least) {
+			next, least = place, has
+		}
+	}
+	return next
+}
+
+// fits reports whether there is so much for the user. The caller holds mu.
+func (s *Shares) fits(user string, much int64) bool {
+	return s.used+much <= s.all && s.by[user]+much <= s.each
 }

@@ -95,6 +95,34 @@ func TestTheLongestWaitComesFirst(t *testing.T) {
 	}
 }
 
+// A user whose queue is long, and began earlier, is not before a user that has nothing yet.
+func TestAUserThatHasLessComesFirst(t *testing.T) {
+	t.Parallel()
+	s := New(3, 3)
+	for _, user := range []string{"a", "a", "b"} {
+		if !s.Take(user, 1) {
+			t.Fatalf("%s gets nothing", user)
+		}
+	}
+	first, second := waits(t.Context(), t, s, "a"), waits(t.Context(), t, s, "a")
+	other := waits(t.Context(), t, s, "c")
+	s.Give("b", 1)
+	if err := got(t, other); err != nil {
+		t.Error(err)
+	}
+	if len(first) > 0 || len(second) > 0 {
+		t.Error("a user that has more comes first")
+	}
+	s.Give("c", 1)
+	if err := got(t, first); err != nil {
+		t.Error(err)
+	}
+	s.Give("a", 1)
+	if err := got(t, second); err != nil {
+		t.Error(err)
+	}
+}
+
 // One that waits no more has nothing, and keeps nothing from others.
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
