@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -36,7 +37,8 @@ const (
 	seenLife = time.Hour
 	// allUnknown is the most tokens that are looked at for the first time at once, and unknownOf the most that come from one address.
 	allUnknown, unknownOf = 64, 8
-	// allWaiting is the most tokens that wait for that, and waitingOf the most that come from one address. Behind a proxy all agents have the same one.
+	// allWaiting is the most tokens that wait for that beside the first one of each address, and waitingOf the most of those that come from one address. Behind
+	// a proxy all agents have the same one.
 	allWaiting, waitingOf = 1024, 512
 	// reviewTime is how long the API server may take to look at a token.
 	reviewTime = 10 * time.Second
@@ -69,7 +71,9 @@ type reviewer struct {
 	patience time.Duration
 	// known has accounts, refused errors, and seen the tokens that were valid at some time.
 	known, refused, seen *cache.LRUExpireCache
-	unknown, waiting     *shares.Shares
+	// unknown are the tokens that are looked at for the first time. firsts are those of which each address has one that waits, whatever others have: connections
+	// bound how many addresses there are. waiting are the further ones.
+	unknown, firsts, waiting *shares.Shares
 
 	mu sync.Mutex
 	// of has the tokens of accounts that are known, the oldest first.
@@ -86,7 +90,7 @@ func newReviewer(again, first reviews, audience string) *reviewer {
 	return &reviewer{
 		again: again, first: first, audience: audience, now: time.Now, patience: reviewTime, known: cache.NewLRUExpireCache(maxTokens),
 		refused: cache.NewLRUExpireCache(maxRefused), seen: cache.NewLRUExpireCache(maxTokens), unknown: shares.New(allUnknown, unknownOf),
-		waiting: shares.New(allWaiting, waitingOf), of: cache.NewLRUExpireCache(maxTokens / tokensOf),
+		firsts: shares.New(math.MaxInt64, 1), waiting: shares.New(allWaiting, waitingOf), of: cache.NewLRUExpireCache(maxTokens / tokensOf),
 	}
 }
 
@@ -159,10 +163,13 @@ func (v *reviewer) accountOf(ctx context.Context, token, from string) (account, 
 
 // queue waits until a token from an address can be looked at for the first time. Then it holds a place, which must be given back.
 func (v *reviewer) queue(ctx context.Context, host string) error {
-	if !v.waiting.Take(host, 1) {
-		return errUnknown
+	places := v.firsts
+	if !places.Take(host, 1) {
+		if places = v.waiting; !places.Take(host, 1) {
+			return errUnknown
+		}
 	}
-	defer v.waiting.Give(host, 1)
+	defer places.Give(host, 1)
 	ctx, cancel := context.WithTimeoutCause(ctx, v.patience, errUnknown)
 	defer cancel()
 	return v.unknown.Wait(ctx, host, 1)

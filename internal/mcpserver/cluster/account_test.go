@@ -198,7 +198,7 @@ func TestManyAgentsOfOneAddressWaitForEachOther(t *testing.T) {
 		<-asks
 	}
 	// All others wait when the address has no room for one more beside these.
-	const beside = waitingOf - 2*unknownOf + 1
+	const beside = waitingOf - (2*unknownOf - 1) + 1 // One has the place that each address has.
 	for over := time.Now().Add(time.Minute); v.waiting.Take("10.0.0.1", beside); goruntime.Gosched() {
 		if v.waiting.Give("10.0.0.1", beside); time.Now().After(over) {
 			t.Fatal("not all of the others wait")
@@ -220,10 +220,8 @@ func TestManyAgentsOfOneAddressWaitForEachOther(t *testing.T) {
 func TestFewTokensOfAnAddressWait(t *testing.T) {
 	t.Parallel()
 	v, asked := reviewing(found(), nil)
-	for range waitingOf {
-		if !v.waiting.Take("10.0.0.1", 1) {
-			t.Fatal("fewer wait than may")
-		}
+	if !v.firsts.Take("10.0.0.1", 1) || !v.waiting.Take("10.0.0.1", waitingOf) {
+		t.Fatal("fewer wait than may")
 	}
 	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.1")); !errors.Is(err, errUnknown) || *asked != 0 {
 		t.Errorf("one more of the address: %v", err)
@@ -231,6 +229,47 @@ func TestFewTokensOfAnAddressWait(t *testing.T) {
 	if _, err := v.verify(t.Context(), token("a"), from("10.0.0.2")); err != nil {
 		t.Errorf("another address: %v", err)
 	}
+}
+
+// Two addresses that send all that may wait keep no agent of another address out.
+func TestAnAddressWithNothingWaitingHasAPlace(t *testing.T) {
+	t.Parallel()
+	hold, asks := make(chan struct{}), make(chan struct{}, 2*waitingOf+allUnknown)
+	v := newReviewer(nil, nil, "mcp")
+	v.patience = time.Minute
+	v.first = firsts{func() reviews {
+		clients := fake.NewClientset()
+		clients.PrependReactor("create", "tokenreviews", func(k8stesting.Action) (bool, runtime.Object, error) {
+			asks <- struct{}{}
+			<-hold
+			return true, &authenticationv1.TokenReview{Status: found()}, nil
+		})
+		return clients.AuthenticationV1().TokenReviews()
+	}}
+	var flood sync.WaitGroup
+	for n, host := range []string{"10.0.0.1", "10.0.0.2"} {
+		for i := range waitingOf + unknownOf + 1 {
+			flood.Go(func() { _, _ = v.verify(t.Context(), token("a")+fmt.Sprintf("%d-%d", n, i), from(host)) })
+			if i < unknownOf {
+				<-asks // It is looked at, and waits no more.
+			}
+		}
+	}
+	for over := time.Now().Add(time.Minute); v.waiting.Take("10.0.0.3", 1); goruntime.Gosched() {
+		if v.waiting.Give("10.0.0.3", 1); time.Now().After(over) {
+			t.Fatal("not all of the others wait")
+		}
+	}
+	agent := make(chan error, 1)
+	go func() {
+		_, err := v.verify(t.Context(), token("a"), from("10.0.0.3"))
+		agent <- err
+	}()
+	close(hold)
+	if err := <-agent; err != nil {
+		t.Errorf("a new agent: %v", err)
+	}
+	flood.Wait()
 }
 
 // firsts is a client of its own for each review.
