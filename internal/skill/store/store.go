@@ -94,7 +94,12 @@ func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.Sk
 	}
 	if adopted {
 		// Before the bytes were all there, the revision may have been marked to be deleted. Who marked it looks for the bytes after that.
-		return s.adopt(ctx, want)
+		kept, err := s.adopt(ctx, want)
+		if err == nil && kept.UID != rev.UID {
+			// The bytes belong to the one before, and are deleted with it.
+			return nil, fmt.Errorf("the SkillRevision %s was deleted, and made again meanwhile: %w", name, ErrFormer)
+		}
+		return kept, err
 	}
 	return rev, nil
 }

@@ -240,6 +240,38 @@ func TestPutOfWhatIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
+// A revision that was made again meanwhile does not own the bytes that were stored for the one before.
+func TestPutOfWhatIsMadeAgainMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	last := "weather-" + skill.ContentHash(sorted())[len("sha256:"):][:12] + "-1"
+	r.fail[last] = errors.New("the server is gone")
+	if _, err := r.Put(t.Context(), r.owner, v1alpha1.SkillRevisionSpec{}, some()); err == nil {
+		t.Fatal("the bytes are all there")
+	}
+	delete(r.fail, last)
+	r.during = func(name string) {
+		if name != last {
+			return
+		}
+		r.during = nil
+		var rev v1alpha1.SkillRevision
+		if err := r.Live.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: strings.TrimSuffix(last, "-1")}, &rev); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Client.Delete(t.Context(), &rev); err != nil {
+			t.Fatal(err)
+		}
+		rev.UID, rev.ResourceVersion = "later", ""
+		if err := r.Client.Create(t.Context(), &rev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rev, err := r.Put(t.Context(), r.owner, v1alpha1.SkillRevisionSpec{}, some()); !errors.Is(err, skillstore.ErrFormer) {
+		t.Errorf("%+v, %v", rev, err)
+	}
+}
+
 func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
