@@ -109,7 +109,7 @@ func TestEffectsAreNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, fakecluster.New(t, fakecluster.Run("ns", "run", fakecluster.Approval("q", "bash", gitPush, rule))))
 	a := r.shown()
-	if len(a.Choices) != 3 || a.Choices[1].Decision != "ApproveRun" || !strings.Contains(a.Choices[1].Effect, "until run ends every call of bash that needs approval by "+rule) {
+	if len(a.Choices) != 3 || a.Choices[1].Decision != "ApproveRun" || !strings.Contains(a.Choices[1].Effect, "until run ends every call of the same tool that needs approval by the same rule") || strings.Contains(a.Choices[1].Effect, rule) {
 		t.Errorf("%+v", a.Choices)
 	}
 	for _, c := range a.Choices {

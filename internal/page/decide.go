@@ -52,8 +52,8 @@ func consequence(a *reply.Ask, d v1alpha1.Decision) (label, effect string) {
 	case v1alpha1.DecisionApproveOnce:
 		return "Approve once", "This call is made, once. The next one is asked about again."
 	case v1alpha1.DecisionApproveRun:
-		return "Approve for the run", fmt.Sprintf("This call is made, and until %s ends every call of %s that needs approval by %s, without asking you.",
-			name, show.Line(a.Action.Tool, maxBrief), show.Line(a.Action.Rule, 8*maxBrief))
+		// The tool and the rule are shown beside it. Their words are of others, and these are the server's.
+		return "Approve for the run", "This call is made, and until " + name + " ends every call of the same tool that needs approval by the same rule, without asking you."
 	case v1alpha1.DecisionAllowOnce:
 		return "Allow once", "The next call that can use the network may reach " + domain + ". Later ones may not."
 	case v1alpha1.DecisionAllowRun:
