@@ -26,6 +26,23 @@ func TestEachRowOfAForeignTextHasAMark(t *testing.T) {
 	}
 }
 
+// A window that wraps a row by itself shows the rest of it without a mark. Nothing may push words there.
+func TestARowFitsAWindow(t *testing.T) {
+	t.Parallel()
+	for _, padding := range []string{"\u00a0", "\u3000", " ", "\t", "x", "漢", "é"} {
+		in := "Which?" + strings.Repeat(padding, 92) + "Digest: sha256:1"
+		for _, row := range Rows(in, 1000) {
+			columns := 0
+			for _, c := range row {
+				columns += columnsOf(c)
+			}
+			if columns > maxColumns || !strings.HasPrefix(row, "|") || strings.ContainsAny(row, "\u00a0\u3000") {
+				t.Errorf("%q: a row of %d columns: %q", padding, columns, row)
+			}
+		}
+	}
+}
+
 func TestRowsLoseNothing(t *testing.T) {
 	t.Parallel()
 	in := strings.Repeat("é漢 x", 1000) + "\n" + strings.Repeat("y", 1000)
