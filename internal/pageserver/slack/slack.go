@@ -31,8 +31,10 @@ const (
 	Path = "/slack/interactivity"
 	// maxBody is the most bytes of a request of Slack: it has the message whose button was pressed.
 	maxBody = 256 << 10
-	// maxReads is how many requests are read at once, readTime how long one may take.
-	maxReads, readTime = 16, 5 * time.Second
+	// smallBody is the most bytes of a request that takes none of the places for those that are read at once: connections bound them.
+	smallBody = 16 << 10
+	// maxReads is how many larger requests are read at once, readsOf how many of one address, readTime how long one may take.
+	maxReads, readsOf, readTime = 16, 4, 5 * time.Second
 	// maxActs is how many requests are carried out at once, and actsOf how many of one person. Slack waits three seconds for an answer, and so gets it before.
 	maxActs, actsOf = 16, 2
 	// maxTaken is how many requests are carried out, wait for that, or have their reply posted, and takenOf how many of one person.
@@ -65,9 +67,8 @@ type Handler struct {
 	now  func() time.Time
 	seen seen
 
-	// slots are the requests that are carried out, taken all that Slack has sent and that have not ended, reads those that are read.
-	slots, taken *shares.Shares
-	reads        chan struct{}
+	// slots are the requests that are carried out, taken all that Slack has sent and that have not ended, reads the large ones that are read.
+	slots, taken, reads *shares.Shares
 	// origins has the messages that confirmations were begun from, by the seals of the confirmations. Their addresses let anybody write to a channel in the
 	// name of this server: no person gets them.
 	origins *cache.LRUExpireCache
@@ -85,7 +86,7 @@ func New(options Options, page func(Person) http.Handler, log *slog.Logger) *Han
 		options.RepliesTo = replies
 	}
 	h := &Handler{
-		options: options, page: page, log: log, now: time.Now, reads: make(chan struct{}, maxReads),
+		options: options, page: page, log: log, now: time.Now, reads: shares.New(maxReads, readsOf),
 		slots: shares.New(maxActs, actsOf), taken: shares.New(maxTaken, takenOf), origins: cache.NewLRUExpireCache(maxOrigins),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -181,7 +182,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// body reads a request, of which it is not known yet whether it is of Slack. Anybody can send one: few are read at once, each for a short time, and none
+// body reads a request, of which it is not known yet whether it is of Slack. Anybody can send one: few large ones are read at once, each for a short time, and none
 // that says no length, cannot be signed or is too old. It returns the status with which a request is refused.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request) (content []byte, status int) {
 	switch {
@@ -192,11 +193,12 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) (content []byte, 
 	case !plausible(r.Header, h.now()):
 		return nil, http.StatusUnauthorized
 	}
-	select {
-	case h.reads <- struct{}{}:
-		defer func() { <-h.reads }()
-	default:
-		return nil, http.StatusServiceUnavailable
+	if r.ContentLength > smallBody {
+		from := connlimit.Source(r.RemoteAddr).String()
+		if !h.reads.Take(from, 1) {
+			return nil, http.StatusServiceUnavailable
+		}
+		defer h.reads.Give(from, 1)
 	}
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(readTime)) // A connection without deadlines is none of a network.

@@ -263,20 +263,44 @@ func TestFewUnsignedRequestsAreRead(t *testing.T) {
 	if got := f.serve(unread("v0=00")); got != http.StatusBadRequest {
 		t.Errorf("one that breaks off: status %d", got)
 	}
+	large := func(from int) *http.Request {
+		r := unread("v0=00")
+		r.ContentLength, r.RemoteAddr = smallBody+1, fmt.Sprintf("192.0.2.%d:1234", from)
+		return r
+	}
 	reading := make(chan struct{})
 	var stalled []*io.PipeWriter
 	var served sync.WaitGroup
-	for range maxReads {
+	stall := func(r *http.Request) {
 		from, to := io.Pipe()
 		stalled = append(stalled, to)
-		r := unread("v0=00")
 		r.Body = io.NopCloser(io.TeeReader(from, writes(func() { reading <- struct{}{} })))
 		served.Go(func() { f.serve(r) })
 		go func() { _, _ = to.Write([]byte("x")) }()
 		<-reading
 	}
-	if got := f.serve(unread("v0=00")); got != http.StatusServiceUnavailable {
+	for range readsOf {
+		stall(large(1))
+	}
+	if got := f.serve(large(1)); got != http.StatusServiceUnavailable {
+		t.Errorf("one more of the address: status %d", got)
+	}
+	if got := f.serve(large(2)); got != http.StatusBadRequest {
+		t.Errorf("one of another address: status %d", got)
+	}
+	for i := range maxReads - readsOf {
+		stall(large(2 + i/readsOf))
+	}
+	if got := f.serve(large(100)); got != http.StatusServiceUnavailable {
 		t.Errorf("one more: status %d", got)
+	}
+	for range maxReads {
+		r := unread("v0=00")
+		r.ContentLength = 100
+		stall(r)
+	}
+	if got := f.serve(f.request("T1", "U1", "motor.choose.0", "x")); got != http.StatusOK {
+		t.Errorf("one of Slack beside slow small ones: status %d", got)
 	}
 	for _, to := range stalled {
 		_ = to.CloseWithError(io.ErrUnexpectedEOF)

@@ -224,9 +224,13 @@ func ours(c net.Conn) *conn {
 	return found
 }
 
-// sourceOf returns the address of a client, the invalid one if it has none. One host can have all addresses of a network of IPv6, which count as one.
-func sourceOf(c net.Conn) netip.Prefix {
-	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
+// sourceOf returns the source of a connection.
+func sourceOf(c net.Conn) netip.Prefix { return Source(c.RemoteAddr().String()) }
+
+// Source returns the address of a client that has an address with a port, the invalid one if it has none. One host can have all addresses of a network of
+// IPv6, which count as one.
+func Source(remote string) netip.Prefix {
+	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}
 	}
