@@ -9,6 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/serving/shares"
 )
@@ -17,12 +21,17 @@ import (
 // read whole.
 const small, largeBytes, largeOf = 64 << 10, 4 * MaxMessage, MaxMessage
 
-// fewBytes bounds the bytes of large messages, and the time in which a message comes.
+// sizeHeader tells a call how many bytes its message has, if it is large. A program cannot set it.
+const sizeHeader = "Motorcortex-Message-Bytes"
+
+// fewBytes bounds the bytes of large messages that are read, and the time in which a message comes. What one takes is given back when the server has read it: its
+// call can wait for long, and has a bound of its own. A slow message has room for what came of it alone.
 func fewBytes(next http.Handler) http.Handler {
 	room := shares.New(largeBytes, largeOf)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		account, taken := sharerOf(r), int64(0)
-		defer func() { room.Give(account, taken) }()
+		give := sync.OnceFunc(func() { room.Give(account, taken) })
+		defer give()
 		take := func(much int64) bool {
 			if !room.Take(account, much) {
 				return false
@@ -33,14 +42,15 @@ func fewBytes(next http.Handler) http.Handler {
 		if r.ContentLength != 0 {
 			timed(w, r)
 		}
-		switch size := min(r.ContentLength, MaxMessage); { // A longer one is refused when so many bytes are read.
-		case size < 0:
+		r.Header.Del(sizeHeader)
+		if r.ContentLength < 0 || r.ContentLength > small {
 			if !readWhole(w, r, take) {
 				return
 			}
-		case size > small && !take(size):
-			Busy(w, "large messages")
-			return
+			if r.ContentLength > small {
+				r.Header.Set(sizeHeader, strconv.FormatInt(r.ContentLength, 10))
+			}
+			r.Body = &givingBody{r.Body, give}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -53,7 +63,33 @@ var (
 	errLong = fmt.Errorf("a message has at most %d bytes", MaxMessage)
 )
 
-// readWhole reads the message of a request that does not say its length, and reports whether it could. Otherwise the request is answered.
+// givingBody gives back what a message took when it has been read.
+type givingBody struct {
+	io.ReadCloser
+	give func()
+}
+
+func (b *givingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.give()
+	}
+	return n, err
+}
+
+// sizeOf is how many bytes a call keeps of its message, 0 if it is a small one.
+func sizeOf(req *mcp.CallToolRequest) int64 {
+	if req.Extra == nil {
+		return 0
+	}
+	size, err := strconv.ParseInt(req.Extra.Header.Get(sizeHeader), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return size
+}
+
+// readWhole reads the message of a request, and reports whether it could. Otherwise the request is answered.
 func readWhole(w http.ResponseWriter, r *http.Request, take func(int64) bool) bool {
 	message, err := whole(r.Body, take)
 	switch {

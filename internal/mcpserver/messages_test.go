@@ -3,13 +3,21 @@
 package mcpserver
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
 
 // One account has one of the largest messages at once, and others still send theirs.
@@ -34,6 +42,79 @@ func TestLargeMessagesAreBounded(t *testing.T) {
 		}
 	}
 	close(hold)
+}
+
+// A call waits for up to ten minutes. Its message was read long before, and keeps no room from others.
+func TestACallThatWaitsKeepsNoRoomForMessages(t *testing.T) {
+	t.Parallel()
+	hold, held := make(chan struct{}), make(chan struct{})
+	h := known(fewBytes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		if sharerOf(r) != "other" {
+			held <- struct{}{}
+			<-hold
+		}
+	})))
+	var calls sync.WaitGroup
+	for _, account := range []string{"a", "b", "c", "d"} {
+		calls.Go(func() { ask(t, h, account, strings.Repeat("x", MaxMessage)) })
+		<-held
+	}
+	if w := ask(t, h, "other", strings.Repeat("x", small+1)); w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
+	}
+	close(hold)
+	calls.Wait()
+}
+
+// A program that says how long its message is takes room for what came of it.
+func TestASlowMessageTakesWhatCame(t *testing.T) {
+	t.Parallel()
+	h := known(fewBytes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })))
+	from, to := io.Pipe()
+	slow := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", from)
+	slow.ContentLength = MaxMessage
+	slow.Header.Set("Authorization", "Bearer a")
+	var served sync.WaitGroup
+	served.Go(func() { h.ServeHTTP(httptest.NewRecorder(), slow) })
+	if _, err := to.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(t, h, "a", strings.Repeat("x", MaxMessage)); w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
+	}
+	_ = to.CloseWithError(io.ErrUnexpectedEOF)
+	served.Wait()
+}
+
+// The calls of a server keep the messages of one largest one at most.
+func TestLargeMessagesOfCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	s, cluster := asking(t.Context(), t, true)
+	there := httptest.NewServer(HTTP(t.Context(), Handler(func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+		return &auth.TokenInfo{UserID: "a"}, nil
+	}, func(http.ResponseWriter, *http.Request) *Server { return s })).Handler)
+	defer there.Close()
+	defer there.CloseClientConnections()
+	program := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
+	session, err := program.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: there.URL, HTTPClient: &http.Client{Transport: bearer{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }()
+	respond := &mcp.CallToolParams{Name: motor.ToolTask, Arguments: json.RawMessage(`{"action":"respond","runId":"a","askId":"q","answer":"` + strings.Repeat("x", small) + `"}`)}
+	if !s.kept.Take("", MaxMessage) {
+		t.Fatal("something is kept")
+	}
+	if result, err := session.CallTool(t.Context(), respond); err != nil || !result.IsError || len(responses(t, cluster)) != 0 {
+		t.Errorf("beside the largest one: %+v, %v", result, err)
+	}
+	s.kept.Give("", MaxMessage)
+	if result, err := session.CallTool(t.Context(), respond); err != nil || result.IsError || len(responses(t, cluster)) != 1 {
+		t.Errorf("alone: %+v, %v", result, err)
+	}
 }
 
 // A batch would be hundreds of calls in one request. What is no batch comes through whole.

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex"
+	"motorcortex.dev/motorcortex/internal/serving/shares"
 	"motorcortex.dev/motorcortex/pkg/client/motor"
 )
 
@@ -48,6 +49,8 @@ type Server struct {
 	calls    ongoing
 	watches  *watches
 	requests chan struct{}
+	// kept are the bytes of large messages whose calls go on.
+	kept *shares.Shares
 }
 
 // Enter is asked before a call and before a resource is read: they can go on when the request that began them has ended. It returns the context for it, and
@@ -72,7 +75,8 @@ func New(ctx context.Context, client *motor.Client, consent bool, bounds Bounds)
 	if bounds.Watch == nil {
 		bounds.Watch = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 	}
-	s := &Server{client: client, consent: consent, bounds: bounds, calls: ongoing{life: ctx}, requests: make(chan struct{}, maxRequests)}
+	s := &Server{client: client, consent: consent, bounds: bounds, calls: ongoing{life: ctx}, requests: make(chan struct{}, maxRequests),
+		kept: shares.New(MaxMessage, MaxMessage)}
 	s.tools = &motor.Toolset{Client: client, Consent: func(context.Context, string, string) error {
 		if consent {
 			return nil
@@ -100,6 +104,11 @@ func New(ctx context.Context, client *motor.Client, consent bool, bounds Bounds)
 					return failed(errMany), nil
 				}
 				defer leave()
+				size := sizeOf(req)
+				if !s.kept.Take("", size) {
+					return failed(errMany), nil
+				}
+				defer s.kept.Give("", size)
 				return s.call(ctx, req), nil
 			})
 	}
