@@ -50,14 +50,15 @@ var errLongForm = fmt.Errorf("the ask has more than the %d bytes that a form sho
 // newForm returns the form for an ask. A call that it cannot show whole is only denied by it, and any other ask has none then.
 func newForm(run *motor.Details, ask *motor.AskDetails, proposed motor.ProposedDecision) (*form, error) {
 	f := &form{run: run, ask: ask, choices: choicesOf(ask), retry: proposed.Retry}
-	if f.retry != nil {
+	switch {
+	case f.retry != nil:
 		f.choices = retriesOf(*f.retry)
-	} else if ask.Kind == v1alpha1.InputQuestion {
+	case ask.Kind == v1alpha1.InputQuestion:
 		f.proposed = proposed.Answer
 		if len(proposed.Files) > 0 {
 			return nil, errors.New("a form shows no files: have the person answer with kubectl motor, or on the page")
 		}
-	} else if len(f.choices) == 0 {
+	case len(f.choices) == 0:
 		return nil, fmt.Errorf("a form cannot answer an ask of the kind %s: use %s", ask.Kind, ask.AnswerWith)
 	}
 	whole := ask.Action == nil || !ask.Action.Shortened
@@ -103,7 +104,7 @@ func choicesOf(ask *motor.AskDetails) []choice {
 			{label: "it is done", decide: motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionDone}},
 			{label: "go on without it", decide: motor.Decide{Action: motor.DecideSettle, Outcome: v1alpha1.DecisionSkip}},
 		}
-	case v1alpha1.InputQuestion, v1alpha1.InputRetry:
+	case v1alpha1.InputQuestion, v1alpha1.InputRetry, v1alpha1.InputBudgetExhausted:
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ var (
 	errLong = fmt.Errorf("a message has at most %d bytes", MaxMessage)
 )
 
-// givingBody gives back what a message took when it has been read.
+// givingBody returns the room of a message when it has been read.
 type givingBody struct {
 	io.ReadCloser
 	give func()
