@@ -132,7 +132,7 @@ func TestThePageOfMetricsIsTrue(t *testing.T) {
 func TestMetricsHaveLabelsOfAFewValues(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
-		"channel", "code", "kind", "model", "namespace", "outcome", "owner", "pool", "reason", "resource", "state", "status", "succeeded", "tool", "type", "verb", "version",
+		"channel", "code", "currency", "kind", "model", "namespace", "outcome", "owner", "pool", "reason", "resource", "state", "status", "succeeded", "tool", "type", "verb", "version",
 	}
 	for name, of := range describe(t, allMetrics(t)) {
 		for _, label := range of.labels {
