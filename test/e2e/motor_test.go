@@ -8,14 +8,34 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
 )
 
 // motor runs kubectl motor as a person would, and fails the test if it fails.
 func motor(t *testing.T, args ...string) string {
 	t.Helper()
 	return motorEnds(t, 0, args...)
+}
+
+// approveSkill approves a skill with kubectl motor, as a person does who has looked at the revision and the policy that it has now.
+func approveSkill(t *testing.T, ns, name string, args ...string) {
+	t.Helper()
+	var s v1alpha1.Skill
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: name}, &s))
+	content := s.Status.ContentHash
+	if i := slices.Index(args, "--revision"); i >= 0 {
+		var rev v1alpha1.SkillRevision
+		must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: args[i+1]}, &rev))
+		content = rev.Spec.ContentHash
+	}
+	motor(t, append([]string{"skill", "approve", "-n", ns, name, "--content-hash", content, "--policy-hash", skill.PolicyHash(&s.Spec.Policy)}, args...)...)
 }
 
 // motorEnds is like motor for a command that ends with an exit code.

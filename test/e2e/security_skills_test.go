@@ -89,7 +89,7 @@ func TestSecuritySkillIsRepaired(t *testing.T) {
 	if diff := motorEnds(t, 1, "skill", "diff", "-n", ns, "agentmail"); !strings.Contains(diff, "+PATH = \"/v2/messages\"") {
 		t.Errorf("the difference is shown as\n%s", diff)
 	}
-	motor(t, "skill", "approve", "-n", ns, "agentmail", "--revision", repaired)
+	approveSkill(t, ns, "agentmail", "--revision", repaired)
 	awaitSkill(t, ns, "agentmail", soon, "the approval of the proposal", func(s *v1alpha1.Skill) bool {
 		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.RevisionName == repaired
 	})
@@ -154,7 +154,7 @@ func TestSecuritySkillIsRepairedByAnotherRun(t *testing.T) {
 	if s.Status.State != v1alpha1.SkillApproved || s.Status.Approved.ContentHash != first.Status.ContentHash {
 		t.Errorf("before anybody decides the skill is %+v", s.Status)
 	}
-	motor(t, "skill", "approve", "-n", ns, "tariffs", "--revision", repaired, "--add-domain", "sub.wild.test:80")
+	approveSkill(t, ns, "tariffs", "--revision", repaired, "--add-domain", "sub.wild.test:80")
 	awaitSkill(t, ns, "tariffs", soon, "the approval of the proposal", func(s *v1alpha1.Skill) bool {
 		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.RevisionName == repaired
 	})
@@ -186,7 +186,7 @@ func TestSecuritySkillIsLearnedFromTheWeb(t *testing.T) {
 	if from := rev.Spec.ExtractedFrom; from == nil || len(from.Sources) != 1 || from.Sources[0].URL != "http://allowed.test/pages/greeter" || from.Sources[0].FetchTime.IsZero() {
 		t.Errorf("it comes from %+v", from)
 	}
-	motor(t, "skill", "approve", "-n", ns, "greeter", "--add-tool", "bash", "--add-domain", "api.test", "--add-credential", "greeter_key=api.test")
+	approveSkill(t, ns, "greeter", "--add-tool", "bash", "--add-domain", "api.test", "--add-credential", "greeter_key=api.test")
 	awaitState(t, ns, "greeter", v1alpha1.SkillApproved)
 	newSecret(t, ns, "greeter-key", world.value)
 	used := wantCompleted(t, startSkillRun(t, ns, "skill-greet", "greeter", withCredential("greeter_key", "greeter-key", "Bearer", "api.test")), 2*soon)

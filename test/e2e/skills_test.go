@@ -255,14 +255,14 @@ func TestSkillIsDecidedAbout(t *testing.T) {
 		t.Errorf("it is not approved because of %+v", c)
 	}
 	wantNotAccepted(t, startSkillRun(t, ns, "answer", "greeting"), v1alpha1.ReasonSkillNotApproved, "not approved")
-	motor(t, "skill", "approve", "-n", ns, "greeting", "--add-domain", "api.agentmail.test")
+	approveSkill(t, ns, "greeting", "--add-domain", "api.agentmail.test")
 	wide := awaitState(t, ns, "greeting", v1alpha1.SkillApproved)
 	if want := []v1alpha1.Domain{"cdn.agentmail.test", "api.agentmail.test"}; !slices.Equal(wide.Spec.Policy.Domains, want) {
 		t.Errorf("domains %q, want %q", wide.Spec.Policy.Domains, want)
 	}
 
 	// Tools, domains, packages and credentials at once; and a whole policy out of a file.
-	motor(t, "skill", "approve", "-n", ns, "greeting", "--add-tool", "read", "--add-domain", "files.agentmail.test", "--add-package", "pip:idna==3.10",
+	approveSkill(t, ns, "greeting", "--add-tool", "read", "--add-domain", "files.agentmail.test", "--add-package", "pip:idna==3.10",
 		"--add-credential", "agentmail_key=api.agentmail.test,files.agentmail.test")
 	all := awaitSkill(t, ns, "greeting", soon, "an approval of all of it", func(s *v1alpha1.Skill) bool {
 		return s.Status.State == v1alpha1.SkillApproved && len(s.Spec.Policy.Credentials) == 1
@@ -275,7 +275,7 @@ func TestSkillIsDecidedAbout(t *testing.T) {
 	before, err := json.Marshal(wide.Spec.Policy)
 	must(t, err)
 	must(t, os.WriteFile(file, before, 0o600))
-	motor(t, "skill", "approve", "-n", ns, "greeting", "--policy", file)
+	approveSkill(t, ns, "greeting", "--policy", file)
 	wide = awaitSkill(t, ns, "greeting", soon, "the policy of before", func(s *v1alpha1.Skill) bool {
 		return s.Status.State == v1alpha1.SkillApproved && s.Status.PolicyHash == wide.Status.PolicyHash
 	})
