@@ -99,10 +99,11 @@ func (b *bench) times(ctx context.Context) (t Times, err error) {
 	if err != nil {
 		return t, err
 	}
-	p, err := b.startManager(ctx, b.Manager)
+	p, err := b.startManager(ctx, b.Manager, "first")
 	if err != nil {
 		return t, err
 	}
+	// A leader that has ended already ends without an error.
 	defer func() { err = errors.Join(err, p.end()) }()
 	if t.Restart, err = b.begun(ctx, waiting, p); err != nil {
 		return t, err
@@ -132,8 +133,37 @@ func (b *bench) times(ctx context.Context) (t Times, err error) {
 	if t.List, err = b.verb(ctx, "list"); err != nil {
 		return t, err
 	}
-	t.Inbox, err = b.verb(ctx, "inbox")
+	if t.Inbox, err = b.verb(ctx, "inbox"); err != nil {
+		return t, err
+	}
+	t.Takeover, err = b.takeover(ctx, p)
 	return t, err
+}
+
+// takeover measures how long no replica acts when the leader is told to end, and another one has read everything.
+func (b *bench) takeover(ctx context.Context, leader *process) (took time.Duration, err error) {
+	next, err := b.startManager(ctx, b.Manager, "second")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, next.end()) }()
+	if err := next.quiet(ctx); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := leader.end(); err != nil {
+		return 0, err
+	}
+	run, err := b.create(ctx)
+	if err != nil {
+		return 0, err
+	}
+	run.began = began
+	if took, err = b.begun(ctx, run, next); err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(b.out, "another replica acts after %s\n", took.Round(time.Millisecond))
+	return took, nil
 }
 
 // created is a run, and when it was created.

@@ -11,16 +11,17 @@ import (
 
 func TestEachFigureHasItsBound(t *testing.T) {
 	t.Parallel()
-	good := Times{Restart: 10 * time.Second, Begin: 22 * time.Millisecond, List: time.Second, Inbox: time.Second, Stored: 9000}
+	good := Times{Restart: 10 * time.Second, Takeover: 10 * time.Second, Begin: 22 * time.Millisecond, List: time.Second, Inbox: time.Second, Stored: 9000}
 	for name, tt := range map[string]struct {
 		change func(*Times)
 		want   string
 	}{
-		"none":    {func(*Times) {}, ""},
-		"restart": {func(t *Times) { t.Restart += time.Millisecond }, "manager started → a waiting run has its Pod: 10.001s"},
-		"begin":   {func(t *Times) { t.Begin += time.Millisecond }, "run created → it has its sandbox Pod: 23ms, and it must be at most 22ms"},
-		"list":    {func(t *Times) { t.List *= 2 }, "kubectl motor list: 2s"},
-		"inbox":   {func(t *Times) { t.Inbox *= 2 }, "kubectl motor inbox: 2s"},
+		"none":     {func(*Times) {}, ""},
+		"restart":  {func(t *Times) { t.Restart += time.Millisecond }, "manager started → a waiting run has its Pod: 10.001s"},
+		"takeover": {func(t *Times) { t.Takeover += time.Millisecond }, "leader told to end → a new run has its Pod: 10.001s"},
+		"begin":    {func(t *Times) { t.Begin += time.Millisecond }, "run created → it has its sandbox Pod: 23ms, and it must be at most 22ms"},
+		"list":     {func(t *Times) { t.List *= 2 }, "kubectl motor list: 2s"},
+		"inbox":    {func(t *Times) { t.Inbox *= 2 }, "kubectl motor inbox: 2s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -188,15 +188,15 @@ type process struct {
 	log   *tail
 }
 
-// startManager starts a manager, with the rights of the installed one.
-func (r *rig) startManager(ctx context.Context, program string) (*process, error) {
+// startManager starts a replica of the manager, with the rights of the installed one. Replicas have different names.
+func (r *rig) startManager(ctx context.Context, program, name string) (*process, error) {
 	file, err := r.write("manager", r.env.Config, managerUser)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{ended: make(chan struct{}), log: &tail{}}
 	p.cmd = exec.CommandContext(ctx, program, "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:0")
-	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+file, "POD_NAMESPACE="+managerNamespace, "POD_NAME=measured", "POD_IP=127.0.0.1", "SANDBOX_IMAGE=sandbox:none")
+	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+file, "POD_NAMESPACE="+managerNamespace, "POD_NAME="+name, "POD_IP=127.0.0.1", "SANDBOX_IMAGE=sandbox:none")
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.began = time.Now()
 	if err := p.cmd.Start(); err != nil {
