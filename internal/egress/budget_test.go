@@ -123,7 +123,7 @@ func TestARelayedChunkIsWithinItsBudget(t *testing.T) {
 
 // A sandbox keeps many connections open on which nothing moves, and so do many sandboxes.
 func TestAnIdleTunnelIsWithinItsBudget(t *testing.T) {
-	const tunnels, budget = 300, 12 << 10
+	const tunnels, budget = 300, 13 << 10
 	w, host := budgeted(t)
 	head, hello, buf := []byte(connectTo("example.org:443")), helloOf(t, "example.org"), make([]byte, 8<<10)
 	each := func(to string, head []byte) int {
@@ -143,6 +143,33 @@ func TestAnIdleTunnelIsWithinItsBudget(t *testing.T) {
 	t.Logf("bytes of an idle tunnel: %d, and %d without the proxy", tunnel, direct)
 	if tunnel-direct > budget {
 		t.Errorf("the proxy holds %d bytes for an idle tunnel; at most %d are allowed", tunnel-direct, budget)
+	}
+}
+
+// A sandbox and a host of its run can leave unread what both send, in as many connections as the run has.
+func TestATunnelInWhichNeitherEndReadsIsWithinItsBudget(t *testing.T) {
+	const tunnels, budget = 300, 14 << 10
+	w := newWorldOf(t, holding(4<<10), func(c *egress.Config) {
+		c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) //nolint:sloglint // The lines are made, and thrown away.
+		c.Limits = egress.Limits{Requests: 1 << 40, Connections: 1 << 30, Bytes: 1 << 60}
+	})
+	w.allow("example.org")
+	w.names.is("example.org", []netip.Addr{public})
+	f := newFloods(t, w)
+	each := func(to string, head []byte) int {
+		before := held()
+		conns := f.open(tunnels, to, head)
+		with := held()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+		return (with - before) / tunnels
+	}
+	direct := each(f.host, nil)
+	tunnel := each(w.addr, []byte(connectTo("example.org:443")))
+	t.Logf("bytes of a tunnel in which neither end reads: %d, and %d without the proxy", tunnel, direct)
+	if tunnel-direct > budget {
+		t.Errorf("the proxy holds %d bytes for a tunnel in which neither end reads; at most %d are allowed", tunnel-direct, budget)
 	}
 }
 

@@ -30,22 +30,34 @@ func FormerOf(g *Grants, runUID string) (n, size int) {
 	return len(g.runs[runUID].values.former), size
 }
 
-// LargeBuffers takes that many buffers for tunnels in which bytes come fast, and gives all of them back. It returns how many of them were large.
-func LargeBuffers(s *Server, n int) (large int) {
-	taken := make([][]byte, n)
-	for i := range taken {
-		if taken[i] = s.buffers.take(true); len(taken[i]) == largeBuffer {
-			large++
+// LargeBuffers takes n buffers for tunnels in which bytes come fast, for each of that many runs, and gives all of them back. It returns how many
+// buffers each run got.
+func LargeBuffers(s *Server, runs, n int) (got []int) {
+	var give []func()
+	for range runs {
+		u, large := newUsage(s.limits), 0
+		for range n {
+			if buf := s.buffers.takeLarge(u); buf != nil {
+				large++
+				give = append(give, func() { s.buffers.giveLarge(u, buf) })
+			}
 		}
+		got = append(got, large)
 	}
-	for _, buf := range taken {
-		s.buffers.give(buf)
+	for _, back := range give {
+		back()
 	}
-	return large
+	return got
 }
 
-// MostLarge is how many large buffers there are at once.
-const MostLarge = maxLarge
+// LargeInUse is how many large buffers all tunnels have.
+func LargeInUse(s *Server) int { return len(s.buffers.largeSlots) }
+
+// The numbers of buffers that there are at once.
+const (
+	MostSmall      = maxSmall
+	MostLargeOfRun = maxLargeOfRun
+)
 
 // ReadHead reads and parses the head of a request.
 func ReadHead(r io.Reader) Reason {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/egress"
@@ -70,6 +71,24 @@ type internet struct {
 	mu     sync.Mutex
 	to     map[netip.AddrPort]string
 	dialed []netip.AddrPort
+	// socket sets up each socket of the proxy and of its clients. May be nil.
+	socket control
+}
+
+// control is what net.Dialer and net.ListenConfig call for each socket.
+type control = func(network, address string, c syscall.RawConn) error
+
+// holding makes sockets that hold about that many bytes for each direction. The kernel keeps megabytes otherwise before an end that does not read
+// makes the other one wait.
+func holding(n int) control {
+	return func(_, _ string, c syscall.RawConn) error {
+		var errs [2]error
+		err := c.Control(func(fd uintptr) {
+			errs[0] = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, n)
+			errs[1] = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, n)
+		})
+		return errors.Join(err, errs[0], errs[1])
+	}
 }
 
 func (i *internet) lead(at, to string) {
@@ -86,7 +105,7 @@ func (i *internet) dial(ctx context.Context, at netip.AddrPort) (net.Conn, error
 	if !ok {
 		return nil, errors.New("nobody is there")
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", to)
+	return (&net.Dialer{Control: i.socket}).DialContext(ctx, "tcp", to)
 }
 
 func (i *internet) calls() []netip.AddrPort {

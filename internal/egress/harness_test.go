@@ -43,6 +43,7 @@ var (
 // world is a proxy, and an Internet that leads to listeners of the test.
 type world struct {
 	t      testing.TB
+	server *egress.Server
 	grants *egress.Grants
 	addr   string
 	clock  *clock
@@ -57,9 +58,15 @@ type world struct {
 
 func newWorld(t testing.TB, change func(*egress.Config)) *world {
 	t.Helper()
+	return newWorldOf(t, nil, change)
+}
+
+// newWorldOf is newWorld with a function that sets up each socket of the proxy and of its clients.
+func newWorldOf(t testing.TB, socket control, change func(*egress.Config)) *world {
+	t.Helper()
 	w := &world{
 		t: t, clock: &clock{at: time.Now()}, names: &names{answers: map[string][][]netip.Addr{}}, log: &printed.Text{},
-		net: &internet{to: map[netip.AddrPort]string{}}, people: &people{}, reg: prometheus.NewRegistry(),
+		net: &internet{to: map[netip.AddrPort]string{}, socket: socket}, people: &people{}, reg: prometheus.NewRegistry(),
 		done: make(chan error, 1),
 	}
 	w.grants = egress.NewGrants(w.clock.now)
@@ -79,7 +86,8 @@ func newWorld(t testing.TB, change func(*egress.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	w.server = s
+	ln, err := (&net.ListenConfig{Control: socket}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +147,7 @@ func (w *world) dial() *client { return w.dialFrom(localhost) }
 
 func (w *world) dialFrom(source netip.Addr) *client {
 	w.t.Helper()
-	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))}
+	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)), Control: w.net.socket}
 	conn, err := d.Dial("tcp", w.addr)
 	if err != nil {
 		w.t.Fatal(err)

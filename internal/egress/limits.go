@@ -5,6 +5,7 @@ package egress
 import (
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -33,6 +34,8 @@ type usage struct {
 	names    *rate.Limiter
 	bytes    *rate.Limiter
 	denials  *lineLimit
+	// large is how many large buffers the run's tunnels have.
+	large atomic.Int32
 
 	mu    sync.Mutex
 	max   int

@@ -17,47 +17,60 @@ const (
 	// smallBuffer is what a tunnel moves at once, and largeBuffer what it moves while bytes come fast: a wake-up costs as much as to copy tens of KiB.
 	// A run can go over its limit by two of these a connection.
 	smallBuffer, largeBuffer = 16 << 10, 256 << 10
+	// maxSmall is how many small buffers there are at once, 4 MiB. None is held by a tunnel that waits for its client or its host, so that the bound
+	// makes a tunnel wait for the processor at most.
+	maxSmall = 256
 	// maxLarge is how many large buffers there are at once, 16 MiB: a client that does not read keeps one. Without one a tunnel takes more processor
 	// time for each byte, and goes on.
 	maxLarge = 64
+	// maxLargeOfRun is how many of them one run has. Its tunnels would otherwise slow down those of all others.
+	maxLargeOfRun = maxLarge / 4
 )
 
-// buffers are those of tunnels in which bytes have come. A tunnel that waits has none.
+// buffers are those of tunnels in which bytes have come. A tunnel that waits for bytes has none.
 type buffers struct {
 	small, large sync.Pool
-	// slots has a slot for each large one that is in use.
-	slots chan struct{}
+	// smallSlots and largeSlots have a slot for each buffer that is in use.
+	smallSlots, largeSlots chan struct{}
 }
 
 func newBuffers() *buffers {
 	return &buffers{
-		small: sync.Pool{New: func() any { return new([smallBuffer]byte) }},
-		large: sync.Pool{New: func() any { return new([largeBuffer]byte) }},
-		slots: make(chan struct{}, maxLarge),
+		small:      sync.Pool{New: func() any { return new([smallBuffer]byte) }},
+		large:      sync.Pool{New: func() any { return new([largeBuffer]byte) }},
+		smallSlots: make(chan struct{}, maxSmall),
+		largeSlots: make(chan struct{}, maxLarge),
 	}
 }
 
-// take returns a buffer, a large one if it is asked for and there are not too many.
-func (b *buffers) take(large bool) []byte {
-	if large {
+// takeSmall waits for a small buffer. The caller gives it back without waiting for anything: all tunnels wait for it.
+func (b *buffers) takeSmall() *[smallBuffer]byte {
+	b.smallSlots <- struct{}{}
+	return b.small.Get().(*[smallBuffer]byte)
+}
+
+func (b *buffers) giveSmall(buf *[smallBuffer]byte) {
+	b.small.Put(buf)
+	<-b.smallSlots
+}
+
+// takeLarge returns a large buffer, or nil if the run or all runs together have too many. The caller may wait before it gives it back.
+func (b *buffers) takeLarge(u *usage) *[largeBuffer]byte {
+	if u.large.Add(1) <= maxLargeOfRun {
 		select {
-		case b.slots <- struct{}{}:
-			return b.large.Get().(*[largeBuffer]byte)[:]
+		case b.largeSlots <- struct{}{}:
+			return b.large.Get().(*[largeBuffer]byte)
 		default:
 		}
 	}
-	return b.small.Get().(*[smallBuffer]byte)[:]
+	u.large.Add(-1)
+	return nil
 }
 
-// give takes back a buffer that take returned, if there is one.
-func (b *buffers) give(buf []byte) {
-	switch len(buf) {
-	case smallBuffer:
-		b.small.Put((*[smallBuffer]byte)(buf))
-	case largeBuffer:
-		b.large.Put((*[largeBuffer]byte)(buf))
-		<-b.slots
-	}
+func (b *buffers) giveLarge(u *usage, buf *[largeBuffer]byte) {
+	b.large.Put(buf)
+	<-b.largeSlots
+	u.large.Add(-1)
 }
 
 type tunnel struct {
@@ -101,7 +114,7 @@ func (t *tunnel) run(dst, src net.Conn, d direction) error {
 // The bytes go through a buffer, although the kernel can move them by itself (splice). It needs a pipe for that, of which a user who is not root gets
 // 64 of a useful size, and one tunnel moved half as much by them: see docs/performance.md.
 func (t *tunnel) copy(dst, src net.Conn, d direction) error {
-	s, err := newInflow(src, t.x.server.buffers)
+	f, err := newFlow(t, dst, src)
 	if err != nil {
 		return err
 	}
@@ -109,14 +122,10 @@ func (t *tunnel) copy(dst, src net.Conn, d direction) error {
 		return err
 	}
 	for {
-		buf, n, err := s.read()
+		n, err := f.step()
 		if n > 0 {
 			t.last.Store(time.Now().UnixNano())
-			if failed := t.write(dst, buf[:n]); failed != nil {
-				err = failed
-			}
 		}
-		s.buffers.give(buf)
 		if !t.x.moved(d, int64(n)) {
 			return ended(ReasonBytes)
 		}
@@ -137,7 +146,7 @@ func (t *tunnel) copy(dst, src net.Conn, d direction) error {
 // well, may have ended before.
 func (t *tunnel) write(dst net.Conn, p []byte) error {
 	for {
-		_ = dst.SetWriteDeadline(time.Now().Add(max(t.idle/2, time.Millisecond)))
+		t.writeSoon(dst)
 		n, err := dst.Write(p)
 		if n > 0 {
 			t.last.Store(time.Now().UnixNano())
@@ -149,6 +158,11 @@ func (t *tunnel) write(dst net.Conn, p []byte) error {
 			return ended(ReasonIdle)
 		}
 	}
+}
+
+// writeSoon lets a wait to write end in time to look whether the tunnel is idle.
+func (t *tunnel) writeSoon(dst net.Conn) {
+	_ = dst.SetWriteDeadline(time.Now().Add(max(t.idle/2, time.Millisecond)))
 }
 
 // left is how long nothing may move from now on.
@@ -163,65 +177,210 @@ func (t *tunnel) wakeUp(src net.Conn) error {
 	return src.SetReadDeadline(time.Now().Add(left))
 }
 
-// inflow reads from a connection. While nothing comes it holds no buffer.
-type inflow struct {
-	conn    net.Conn
-	buffers *buffers
-	// raw is nil for a connection that is no socket.
-	raw syscall.RawConn
-	// try is tryRead, made once: as a value it takes memory.
-	try func(fd uintptr) bool
-	// fast is true while bytes come fast: there were enough for a small buffer at the last read.
+// flow is one direction of a tunnel.
+//
+// While it waits for bytes or for room to write them it holds no buffer, but for a large one: the bytes stay in the kernel until they are written. Two
+// ends that do not read would otherwise make the proxy keep a buffer for each direction, in as many tunnels as they like.
+type flow struct {
+	t        *tunnel
+	dst, src net.Conn
+	// to and from are nil if one of both is no socket.
+	to, from syscall.RawConn
+	// onReadable and the others are methods, made once: as values they take memory.
+	onReadable, onWritable func(fd uintptr) bool
+	withTo, withFrom       func(fd uintptr)
+
+	// fd is the descriptor that the flow waits for.
+	fd int
+	// fast is true while bytes come fast: there were enough for a small buffer the last time.
 	fast bool
+	// full is true if the destination did not take all that there was.
+	full bool
 
-	buf []byte
-	n   int
-	err error
+	// buf is the small buffer, with the bytes that were peeked at, while it is in use.
+	buf    *[smallBuffer]byte
+	peeked int
+	// large is the large buffer of which the first n bytes are to be written.
+	large *[largeBuffer]byte
+	n     int
+	err   error
 }
 
-func newInflow(conn net.Conn, b *buffers) (*inflow, error) {
-	s := &inflow{conn: conn, buffers: b}
-	socket, ok := conn.(syscall.Conn)
-	if !ok {
-		return s, nil
+func newFlow(t *tunnel, dst, src net.Conn) (*flow, error) {
+	f := &flow{t: t, dst: dst, src: src}
+	to, ok := dst.(syscall.Conn)
+	from, also := src.(syscall.Conn)
+	if !ok || !also {
+		return f, nil
 	}
+	var errs [2]error
+	f.to, errs[0] = to.SyscallConn()
+	f.from, errs[1] = from.SyscallConn()
+	f.onReadable, f.onWritable, f.withTo, f.withFrom = f.readable, f.writable, f.moveTo, f.moveFrom
+	return f, errors.Join(errs[:]...)
+}
+
+// step waits until bytes can be passed on, and returns how many were. At their end it returns io.EOF.
+func (f *flow) step() (n int, err error) {
+	if f.from == nil {
+		return f.relay()
+	}
+	f.n, f.err, f.large = 0, nil, nil
+	if f.full {
+		f.t.writeSoon(f.dst)
+		err = f.to.Write(f.onWritable)
+	} else {
+		err = f.from.Read(f.onReadable)
+	}
+	if f.large != nil {
+		return f.writeLarge()
+	}
+	if err == nil {
+		err = f.err
+	}
+	return f.n, err
+}
+
+// relay is a step between two ends of which one is no socket. It holds its buffer while it waits; only tests have such ends.
+func (f *flow) relay() (n int, err error) {
+	buf, _ := f.t.x.server.buffers.small.Get().(*[smallBuffer]byte)
+	defer f.t.x.server.buffers.small.Put(buf)
+	n, err = f.src.Read(buf[:])
+	if n > 0 {
+		if failed := f.t.write(f.dst, buf[:n]); failed != nil {
+			err = failed
+		}
+	}
+	return n, err
+}
+
+// readable moves what has come, and reports whether there was anything: bytes, the end or an error. While there is nothing it stays near the top of
+// the stack, which would otherwise grow in each tunnel that waits.
+func (f *flow) readable(from uintptr) bool {
+	if f.fast && f.readLarge(int(from)) {
+		return f.large != nil || f.err != nil
+	}
+	f.buf = f.t.x.server.buffers.takeSmall()
+	something := f.peek(int(from))
+	if f.peeked > 0 {
+		f.fd = int(from)
+		if err := f.to.Control(f.withTo); err != nil {
+			f.err = err
+		}
+	}
+	f.giveSmall()
+	return something
+}
+
+// writable moves what has come, and reports whether there was room for any of it, or nothing to write.
+func (f *flow) writable(to uintptr) bool {
+	f.buf = f.t.x.server.buffers.takeSmall()
+	f.fd = int(to)
+	if err := f.from.Control(f.withFrom); err != nil {
+		f.err = err
+	}
+	f.giveSmall()
+	return f.n > 0 || !f.full || f.err != nil
+}
+
+// giveSmall returns the small buffer, and forgets it: a flow that waits would keep its memory.
+func (f *flow) giveSmall() {
+	buf := f.buf
+	f.buf = nil
+	f.t.x.server.buffers.giveSmall(buf)
+}
+
+func (f *flow) moveTo(to uintptr) { f.move(int(to), f.fd) }
+
+func (f *flow) moveFrom(from uintptr) {
+	f.full = f.peek(int(from)) && f.err == nil
+	if f.full {
+		f.move(f.fd, int(from))
+	}
+}
+
+// peek reads what has come and leaves it where it is. It reports whether there was anything: bytes, the end or an error.
+func (f *flow) peek(from int) bool {
 	var err error
-	s.raw, err = socket.SyscallConn()
-	s.try = s.tryRead
-	return s, err
+	f.peeked, err = receive(from, f.buf[:], syscall.MSG_PEEK)
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return false
+	case err != nil:
+		f.err = err
+	case f.peeked == 0:
+		f.err = io.EOF
+	}
+	f.fast = f.peeked == len(f.buf)
+	return true
 }
 
-// read waits for bytes, and returns them with the buffer that they are in, which the caller gives back. At the end it returns io.EOF.
-func (s *inflow) read() (buf []byte, n int, err error) {
-	if s.raw == nil {
-		buf = s.buffers.take(false)
-		n, err = s.conn.Read(buf)
-		return buf, n, err
+// move writes what peek found as far as there is room, and takes that much from the source. It waits for neither.
+func (f *flow) move(to, from int) {
+	written, err := send(to, f.buf[:f.peeked])
+	f.full = written < f.peeked
+	if err != nil && !errors.Is(err, syscall.EAGAIN) {
+		f.err = err
 	}
-	s.buf, s.n, s.err = nil, 0, nil
-	if err := s.raw.Read(s.try); err != nil {
-		return s.buf, 0, err
+	for f.n < written {
+		// The kernel drops the bytes of a TCP connection and does not copy them again.
+		n, err := receive(from, f.buf[f.n:written], syscall.MSG_TRUNC)
+		if err == nil && n == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			f.err = err
+			return
+		}
+		f.n += n
 	}
-	if s.n == 0 && s.err == nil {
-		return s.buf, 0, io.EOF
-	}
-	s.fast = s.n >= smallBuffer
-	return s.buf, s.n, s.err
 }
 
-// tryRead reads what there is, and reports whether there was anything: bytes, the end or an error.
-func (s *inflow) tryRead(fd uintptr) bool {
-	buf := s.buffers.take(s.fast)
+// readLarge reads what has come into a large buffer, and reports whether there was one.
+func (f *flow) readLarge(from int) bool {
+	b, u := f.t.x.server.buffers, f.t.x.session.run.usage
+	buf := b.takeLarge(u)
+	if buf == nil {
+		return false
+	}
+	n, err := receive(from, buf[:], 0)
+	switch {
+	case err == nil && n > 0:
+		f.large, f.n, f.fast = buf, n, n >= smallBuffer
+		return true
+	case err == nil:
+		f.err = io.EOF
+	case !errors.Is(err, syscall.EAGAIN):
+		f.err = err
+	}
+	b.giveLarge(u, buf)
+	return true
+}
+
+// writeLarge writes what is in the large buffer, and waits for it.
+func (f *flow) writeLarge() (n int, err error) {
+	err = f.t.write(f.dst, f.large[:f.n])
+	f.t.x.server.buffers.giveLarge(f.t.x.session.run.usage, f.large)
+	f.large = nil
+	return f.n, err
+}
+
+// receive reads from a socket. It never returns EINTR.
+func receive(fd int, p []byte, flags int) (n int, err error) {
 	for {
-		s.n, s.err = syscall.Read(int(fd), buf)
-		switch {
-		case errors.Is(s.err, syscall.EINTR):
-		case errors.Is(s.err, syscall.EAGAIN):
-			s.buffers.give(buf)
-			return false
-		default:
-			s.n, s.buf = max(s.n, 0), buf
-			return true
+		n, _, err := syscall.Recvfrom(fd, p, flags)
+		if !errors.Is(err, syscall.EINTR) {
+			return max(n, 0), err
+		}
+	}
+}
+
+// send writes to a socket. It never returns EINTR.
+func send(fd int, p []byte) (n int, err error) {
+	for {
+		n, err := syscall.Write(fd, p)
+		if !errors.Is(err, syscall.EINTR) {
+			return max(n, 0), err
 		}
 	}
 }
