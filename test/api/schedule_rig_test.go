@@ -36,6 +36,8 @@ type scheduleRig struct {
 	dana client.WithWatch
 	// breakOff has the write of the status fail, and hide has the cache show no run.
 	breakOff, hide bool
+	// between is called before each write of the status, nil for nothing.
+	between func()
 }
 
 func newScheduleRig(t *testing.T, r rights, labels ...string) *scheduleRig {
@@ -55,6 +57,9 @@ func newScheduleRig(t *testing.T, r rights, labels ...string) *scheduleRig {
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 				if rig.breakOff {
 					return errBrokenOff
+				}
+				if rig.between != nil {
+					rig.between()
 				}
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			},

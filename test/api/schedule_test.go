@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -317,5 +319,52 @@ func TestTheSamplesOfASchedule(t *testing.T) {
 	r.step()
 	if run := r.wantRuns(1)[0]; !strings.Contains(run.Spec.Task, "visitor of Bern") || !strings.Contains(run.Spec.Task, "in 100 words") {
 		t.Errorf("%q", run.Spec.Task)
+	}
+}
+
+// Until the status has a start, its run is the only record of it. A history of no run at all must not have the start take place again.
+func TestAStartThatCannotBeRecordedTakesPlaceOnce(t *testing.T) {
+	r := newScheduleRig(t, nil)
+	r.create(func(s *v1alpha1.MotorSchedule) {
+		s.Spec.SuccessfulRunsHistoryLimit, s.Spec.FailedRunsHistoryLimit = new(int32(0)), new(int32(0))
+	})
+	r.hours(1)
+	r.breakOff = true
+	uids := map[types.UID]bool{}
+	for range 4 {
+		_, _ = r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
+		for _, run := range r.runs() {
+			uids[run.UID] = true
+			r.now = r.now.Add(10 * time.Second)
+			r.end(&run, metav1.ConditionTrue)
+		}
+		_, _ = r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
+	}
+	if len(uids) != 1 {
+		t.Errorf("one start had %d runs", len(uids))
+	}
+	r.wantRuns(1)
+	r.breakOff = false
+	r.pass(r.rec)
+	r.wantRuns(0)
+	r.step()
+	if st := r.schedule().Status; st.LastScheduleTime == nil || len(r.runs()) != 0 {
+		t.Errorf("%d runs, %+v", len(r.runs()), st)
+	}
+}
+
+// Who may only annotate a schedule must not keep its starts from being recorded.
+func TestAChangeOfAScheduleDuringAPassDoesNotKeepItsStartFromBeingRecorded(t *testing.T) {
+	r := newScheduleRig(t, nil)
+	r.create()
+	r.hours(1)
+	mallory := r.mallory()
+	r.between = func() {
+		must(t, merge(r.ctx, mallory, r.schedule(), `{"metadata":{"annotations":{"n":"`+rand.Text()+`"}}}`))
+	}
+	r.pass(r.rec)
+	r.wantRuns(1)
+	if st := r.schedule().Status; st.LastScheduleTime == nil || !st.LastScheduleTime.Time.Equal(r.now) || len(st.Active) != 1 {
+		t.Errorf("%+v", st)
 	}
 }

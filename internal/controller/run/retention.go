@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cortex"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/runpolicy/observed"
+	"motorcortex.dev/motorcortex/internal/schedule"
 )
 
 // retire deletes a finished run when its time is over, when there are enough newer ones, or to make room. Its Pod and steps go with it.
@@ -45,6 +47,10 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		s.Wake(s.Now.Add(pass.MaxPause))
 		return nil
 	}
+	if recorded, err := r.isRecorded(ctx, s.Run); err != nil || !recorded {
+		s.Wake(s.Now.Add(pass.MaxPause))
+		return err
+	}
 	// The entry of a run that is gone would be settled without what its status says.
 	if err := r.Energy.Settle(ctx, s.Run); err != nil {
 		return err
@@ -62,6 +68,25 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		r.tellEarly(s.Run)
 	}
 	return nil
+}
+
+// isRecorded reports whether the schedule of a run knows that its start took place, or the run is of none. Until then the run is the only record of the
+// start: were it deleted, the manager would begin the same one again.
+func (r *Reconciler) isRecorded(ctx context.Context, run *v1alpha1.MotorRun) (bool, error) {
+	// Only the manager writes the label. Any client could take the owner away.
+	name := run.Labels[v1alpha1.LabelSchedule]
+	if name == "" {
+		return true, nil
+	}
+	of := &v1alpha1.MotorSchedule{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, of)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the schedule of the run: %w", err)
+	}
+	return schedule.Records(of, run.Name), nil
 }
 
 // isDue reports whether the time of a finished run is over, or there are enough newer ones.

@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/schedule"
 )
 
 // Defaults of the kind. The API server sets them, but for objects that are older than the fields.
@@ -24,7 +25,7 @@ const (
 	keptFailed     = 1
 )
 
-// tidy deletes the oldest finished runs beyond the limits of the history.
+// tidy deletes the oldest finished runs beyond the limits of the history. The status must be stored by then: it keeps a run until it has its start.
 func (r *Reconciler) tidy(ctx context.Context, s *look) error {
 	spec := &s.schedule.Spec
 	over := beyond(s.runs, int(ptr.Deref(spec.SuccessfulRunsHistoryLimit, keptSuccessful)), int(ptr.Deref(spec.FailedRunsHistoryLimit, keptFailed)))
@@ -37,6 +38,9 @@ func (r *Reconciler) tidy(ctx context.Context, s *look) error {
 	}
 	for _, run := range over {
 		switch until := runpolicy.KeptUntil(run, r.Archiving); {
+		case !schedule.Records(s.schedule, run.Name):
+			// The start would take place again.
+			continue
 		case until.IsZero():
 			// The archive must have it first. The next pass looks again.
 			continue

@@ -151,25 +151,12 @@ func (s *look) decide() bool {
 	}
 	s.plan = plan
 	f := schedule.Facts{
-		Plan: plan, Created: s.schedule.CreationTimestamp.Time, Last: s.settledUntil(),
+		Plan: plan, Created: s.schedule.CreationTimestamp.Time, Last: schedule.SettledUntil(&s.schedule.Status),
 		Deadline: time.Duration(ptr.Deref(spec.StartingDeadlineSeconds, 0)) * time.Second,
 		CatchUp:  spec.CatchUp, Policy: spec.ConcurrencyPolicy, Suspended: spec.Suspend, Active: len(s.active()),
 	}
 	s.decision = schedule.Decide(f, s.Now)
 	return true
-}
-
-// settledUntil is the last start that needs no further decision.
-func (s *look) settledUntil() time.Time {
-	var last time.Time
-	st := &s.schedule.Status
-	if st.LastScheduleTime != nil {
-		last = st.LastScheduleTime.Time
-	}
-	if skip := st.LastSkipped; skip != nil && skip.Reason != v1alpha1.SkippedStillActive && skip.Time.After(last) {
-		last = skip.Time.Time
-	}
-	return last
 }
 
 // active are the runs that have not ended.
@@ -228,7 +215,7 @@ func (s *look) verdict() (status metav1.ConditionStatus, p problem, keep bool) {
 	case s.decision.ClockWentBack:
 		return metav1.ConditionFalse, problem{v1alpha1.ReasonClockWentBack, fmt.Sprintf(
 			"No run begins before %s, the time of the last start, which is later than now: the clock was or is wrong. Set it, or create the schedule anew.",
-			stamp(s.settledUntil()))}, false
+			stamp(schedule.SettledUntil(&s.schedule.Status)))}, false
 	case !s.began && known != nil && known.ObservedGeneration == s.schedule.Generation && isOfAStart(known.Reason):
 		return known.Status, problem{}, true
 	}

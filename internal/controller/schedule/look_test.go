@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -50,29 +49,6 @@ func TestTheStatusHasTheNewestActiveRuns(t *testing.T) {
 	s.show()
 	if active := s.schedule.Status.Active; len(active) != 64 || active[0].UID != "6" || active[63].UID != "69" {
 		t.Errorf("%d: %+v", len(active), active)
-	}
-}
-
-func TestSettledUntil(t *testing.T) {
-	t.Parallel()
-	early, late := metav1.NewTime(noon), metav1.NewTime(noon.Add(time.Hour))
-	for name, tt := range map[string]struct {
-		last *metav1.Time
-		skip *v1alpha1.SkippedStart
-		want time.Time
-	}{
-		"nothing":                      {nil, nil, time.Time{}},
-		"a start":                      {&early, nil, noon},
-		"one that was too late":        {&early, &v1alpha1.SkippedStart{Time: late, Reason: v1alpha1.SkippedTooLate}, late.Time},
-		"one that was refused":         {nil, &v1alpha1.SkippedStart{Time: late, Reason: v1alpha1.SkippedRefused}, late.Time},
-		"one that waits for a run":     {&early, &v1alpha1.SkippedStart{Time: late, Reason: v1alpha1.SkippedStillActive}, noon},
-		"one that was left out before": {&late, &v1alpha1.SkippedStart{Time: early, Reason: v1alpha1.SkippedTooLate}, late.Time},
-	} {
-		s := &look{schedule: hourly()}
-		s.schedule.Status.LastScheduleTime, s.schedule.Status.LastSkipped = tt.last, tt.skip
-		if got := s.settledUntil(); !got.Equal(tt.want) {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
 	}
 }
 

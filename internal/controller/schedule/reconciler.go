@@ -2,10 +2,11 @@
 
 // Package schedule has runs begin when their MotorSchedules say so.
 //
-//	schedule, its runs ──► observe ──► prepare the run ──► decide ──► settle: start or skip ──► tidy ──► one status patch ──► Events
+//	schedule, its runs ──► observe ──► prepare the run ──► decide ──► settle: start or skip ──► one status patch ──► Events ──► tidy
 //
 // A run has a name that follows from its start, so creating it is a compare-and-swap: a leader that lost its Lease, or one that was killed before it
-// wrote the status, begins no second one.
+// wrote the status, begins no second one. Until the status has the start, the run is the only record of it. So no run is deleted before, neither here
+// nor when its retention ends.
 package schedule
 
 import (
@@ -113,16 +114,16 @@ func runIsOver() predicate.Predicate {
 
 // Reconcile brings one schedule a step further and writes its status once.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	schedule := &v1alpha1.MotorSchedule{}
-	err := r.Live.Get(ctx, req.NamespacedName, schedule)
+	now := &v1alpha1.MotorSchedule{}
+	err := r.Live.Get(ctx, req.NamespacedName, now)
 	if client.IgnoreNotFound(err) != nil {
 		return pass.Retry(), fmt.Errorf("read the schedule: %w", err)
 	}
-	if apierrors.IsNotFound(err) || !schedule.DeletionTimestamp.IsZero() {
+	if apierrors.IsNotFound(err) || !now.DeletionTimestamp.IsZero() {
 		// Its runs are deleted with it.
 		return ctrl.Result{}, nil
 	}
-	s := &look{Pass: pass.Pass{Now: r.Now()}, before: schedule.DeepCopy(), schedule: schedule}
+	s := &look{Pass: pass.Pass{Now: r.Now()}, before: now.DeepCopy(), schedule: now}
 	if err := r.look(ctx, s); err != nil {
 		return pass.Retry(), err
 	}
@@ -131,6 +132,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return pass.Again(pass.ConflictPause), nil
 	}
 	if err != nil {
+		return pass.Retry(), err
+	}
+	if err := r.tidy(ctx, s); err != nil {
 		return pass.Retry(), err
 	}
 	return s.Result(), nil
@@ -150,13 +154,13 @@ func (r *Reconciler) look(ctx context.Context, s *look) error {
 		}
 	}
 	s.show()
-	return r.tidy(ctx, s)
+	return nil
 }
 
 // writeStatus writes the status, if it changed, and tells the transitions.
 func (r *Reconciler) writeStatus(ctx context.Context, s *look) error {
 	if !equality.Semantic.DeepEqual(s.before.Status, s.schedule.Status) {
-		err := r.Status().Patch(ctx, s.schedule, client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{}))
+		err := r.patchStatus(ctx, s)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -165,5 +169,29 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *look) error {
 		}
 	}
 	pass.Tell(r.Recorder, s.schedule, s.transitions())
+	return nil
+}
+
+// patchStatus writes the status over the one that the pass began with. A change of anything else in between is no conflict: who may only annotate a
+// schedule could otherwise keep its starts from being recorded.
+func (r *Reconciler) patchStatus(ctx context.Context, s *look) error {
+	written := s.schedule.DeepCopy()
+	err := r.Status().Patch(ctx, written, client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		now := &v1alpha1.MotorSchedule{}
+		if failed := r.Live.Get(ctx, client.ObjectKeyFromObject(s.schedule), now); failed != nil {
+			return failed
+		}
+		if now.UID != s.before.UID || !equality.Semantic.DeepEqual(now.Status, s.before.Status) {
+			return err
+		}
+		// Without the lock, so that no further change comes in between either. Only the leader writes the status.
+		written = s.schedule.DeepCopy()
+		err = r.Status().Patch(ctx, written, client.MergeFrom(s.before))
+	}
+	if err != nil {
+		return err
+	}
+	s.schedule = written
 	return nil
 }
