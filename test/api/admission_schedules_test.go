@@ -98,7 +98,7 @@ func many(s *v1alpha1.RunTemplateSpec, n int) {
 func TestWhoChangesAScheduleBecomesItsRequester(t *testing.T) {
 	r := newScheduleRig(t, rights{"use secrets token"})
 	s := r.create(func(s *v1alpha1.MotorSchedule) { usesSecret(&s.Spec.RunTemplate.Spec) })
-	dana, mallory := "dana-"+r.ns, r.mallory("create motorruns")
+	dana, mallory := "dana-"+r.ns, r.mallory("create,delete motorruns")
 	wantRequester := func(want string) {
 		t.Helper()
 		if got := r.schedule().Spec.Requester; got == nil || got.Username != want {
@@ -127,6 +127,50 @@ func TestWhoChangesAScheduleBecomesItsRequester(t *testing.T) {
 	r.step()
 	if run := r.wantRuns(1)[0]; run.Spec.Requester.Username != "mallory-"+r.ns {
 		t.Errorf("%+v", run.Spec.Requester)
+	}
+}
+
+// The right to update a schedule is neither that to have runs begin in the name of who wrote it, nor that to have its runs deleted. Anyone with it can
+// stop a schedule.
+func TestWhoMayOnlyUpdateASchedule(t *testing.T) {
+	r := newScheduleRig(t, nil)
+	s := r.create(func(s *v1alpha1.MotorSchedule) { s.Spec.Suspend, s.Spec.FailedRunsHistoryLimit = true, new(int32(2)) })
+	eve, creator, deleter := r.mallory(), person(r.ctx, t, r.ns, "creator-"+r.ns, rights{"get,update,patch motorschedules", "create motorruns"}),
+		person(r.ctx, t, r.ns, "deleter-"+r.ns, rights{"get,update,patch motorschedules", "delete motorruns"})
+	r.hours(1)
+	const resumes, deletes = "may not let the schedule go on", "may not have runs deleted"
+	for patch, tt := range map[string]struct {
+		want string
+		may  client.Client
+	}{
+		`{"spec":{"suspend":false}}`:                   {resumes, creator},
+		`{"spec":{"suspend":null}}`:                    {resumes, creator},
+		`{"spec":{"successfulRunsHistoryLimit":0}}`:    {deletes, deleter},
+		`{"spec":{"failedRunsHistoryLimit":0}}`:        {deletes, deleter},
+		`{"spec":{"failedRunsHistoryLimit":null}}`:     {deletes, deleter},
+		`{"spec":{"successfulRunsHistoryLimit":5}}`:    {"", eve},
+		`{"spec":{"successfulRunsHistoryLimit":null}}`: {"", eve},
+		`{"metadata":{"annotations":{"a":"b"}}}`:       {"", eve},
+		`{"spec":{"suspend":true}}`:                    {"", eve},
+	} {
+		dryRun := func(c client.Client) error {
+			return c.Patch(r.ctx, s.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+		}
+		if tt.want != "" {
+			wantRefused(t, dryRun(eve), tt.want)
+		}
+		if err := dryRun(tt.may); err != nil {
+			t.Errorf("%s: %v", patch, err)
+		}
+	}
+	wantRefused(t, merge(r.ctx, deleter, s.DeepCopy(), `{"spec":{"suspend":false}}`), resumes)
+	wantRefused(t, merge(r.ctx, creator, s.DeepCopy(), `{"spec":{"failedRunsHistoryLimit":0}}`), deletes)
+	r.pass(r.rec)
+	r.wantRuns(0)
+	must(t, merge(r.ctx, creator, s.DeepCopy(), `{"spec":{"suspend":false}}`))
+	must(t, merge(r.ctx, eve, s.DeepCopy(), `{"spec":{"suspend":true}}`))
+	if who := r.schedule().Spec.Requester; who == nil || who.Username != "dana-"+r.ns {
+		t.Errorf("the requester is %+v", who)
 	}
 }
 
