@@ -31,8 +31,14 @@ func OwnedByRun(o metav1.Object, run *v1alpha1.MotorRun) bool {
 // defect of the pass. A person must change something, so the status must say so.
 func Refused(err error) bool {
 	// A webhook that cannot be reached is an internal error.
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsInternalError(err) ||
+	return Wrong(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
+// Wrong reports whether an error is the API server's answer that an object can never be as it is. The same object is refused again later.
+func Wrong(err error) bool {
+	// A policy says that something is too large, and a webhook that gives no code has 400.
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // HasLabels reports whether an object has the labels. It ignores further ones: a controller that removed them would undo the work of another one,

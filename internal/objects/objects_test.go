@@ -51,19 +51,25 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	pods := schema.GroupResource{Resource: "pods"}
 	for name, tt := range map[string]struct {
-		err  error
-		want bool
+		err         error
+		want, wrong bool
 	}{
-		"none":           {nil, false},
-		"forbidden":      {apierrors.NewForbidden(pods, "a", errors.New("quota")), true},
-		"webhook":        {apierrors.NewInternalError(errors.New("failed calling webhook")), true},
-		"too many":       {apierrors.NewTooManyRequestsError("later"), true},
-		"conflict":       {apierrors.NewConflict(pods, "a", errors.New("changed")), false},
-		"already exists": {apierrors.NewAlreadyExists(pods, "a"), false},
-		"no answer":      {errors.New("connection refused"), false},
+		"none":           {nil, false, false},
+		"forbidden":      {apierrors.NewForbidden(pods, "a", errors.New("quota")), true, false},
+		"webhook":        {apierrors.NewInternalError(errors.New("failed calling webhook")), true, false},
+		"too many":       {apierrors.NewTooManyRequestsError("later"), true, false},
+		"invalid":        {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), true, true},
+		"too large":      {apierrors.NewRequestEntityTooLargeError("texts"), true, true},
+		"denied":         {apierrors.NewBadRequest("admission webhook denied the request"), true, true},
+		"conflict":       {apierrors.NewConflict(pods, "a", errors.New("changed")), false, false},
+		"already exists": {apierrors.NewAlreadyExists(pods, "a"), false, false},
+		"no answer":      {errors.New("connection refused"), false, false},
 	} {
 		if got := Refused(tt.err); got != tt.want {
 			t.Errorf("%s: %t", name, got)
+		}
+		if got := Wrong(tt.err); got != tt.wrong {
+			t.Errorf("%s: wrong is %t", name, got)
 		}
 	}
 }

@@ -277,6 +277,27 @@ func TestScheduledRunsOfTemplates(t *testing.T) {
 	r.wantRuns(1)
 }
 
+// Values can make a run larger than its template. The schedule must say so, and leave the start out.
+func TestARunThatIsTooLargeWithItsValuesIsSaid(t *testing.T) {
+	r := newScheduleRig(t, nil)
+	template := newTemplate(r.ns, func(s *v1alpha1.RunTemplateSpec) {
+		// In JSON each < has six bytes.
+		s.Files = []v1alpha1.InputFile{{Path: "in", Content: new(strings.Repeat("$(params.text)", 25))}}
+	})
+	template.Spec.Parameters = append(template.Spec.Parameters, v1alpha1.TemplateParameter{Name: "text"})
+	must(t, r.dana.Create(r.ctx, template))
+	r.create(usesTemplate("", "city", "Bern", "text", strings.Repeat("<", 4096)))
+	r.hours(1)
+	r.step()
+	r.wantRuns(0)
+	if says := r.wantReady(metav1.ConditionFalse, v1alpha1.ReasonRunRefused); !strings.Contains(says, "the contents in spec.files have") {
+		t.Errorf("%q", says)
+	}
+	if skip := r.schedule().Status.LastSkipped; skip == nil || skip.Reason != v1alpha1.SkippedRefused || !skip.Time.Time.Equal(r.now) {
+		t.Errorf("%+v", skip)
+	}
+}
+
 // A template that another one changes must not have its author's wishes carried out in the name of who wrote the schedule.
 func TestWhoChangesATemplateDoesNotGetTheRightsOfWhoWroteTheSchedule(t *testing.T) {
 	r := newScheduleRig(t, rights{"use secrets token"})

@@ -134,6 +134,8 @@ func TestARefusedRun(t *testing.T) {
 		later bool
 	}{
 		"the run is wrong": {apierrors.NewInvalid(schema.GroupKind{Kind: "MotorRun"}, "run", nil), false},
+		"it is too large":  {apierrors.NewRequestEntityTooLargeError("the contents in spec.files have more than 524288 bytes"), false},
+		"a webhook has it": {apierrors.NewBadRequest("admission webhook denied the request"), false},
 		"a quota is full":  {apierrors.NewForbidden(runs, "run", errors.New("exceeded quota")), true},
 		"a webhook is out": {apierrors.NewInternalError(errors.New("failed calling webhook")), true},
 	} {

@@ -187,7 +187,7 @@ func (r *Reconciler) start(ctx context.Context, s *look) error {
 		return nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
-	case apierrors.IsInvalid(err):
+	case objects.Wrong(err):
 		s.problem = &problem{v1alpha1.ReasonRunRefused, fmt.Sprintf("The API server refused the run: %v", err)}
 		s.skip(at, v1alpha1.SkippedRefused, s.problem.message)
 		return nil
