@@ -16,7 +16,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -59,6 +58,8 @@ type Reconciler struct {
 	Archiving runpolicy.Archiving
 	// Now is the clock that starts go by.
 	Now func() time.Time
+
+	templates usedTemplates
 }
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
@@ -67,26 +68,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("motorschedule").
 		// The cache has names alone: a pass reads the schedule itself, and templates can be large.
 		For(&v1alpha1.MotorSchedule{}, builder.OnlyMetadata, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.MotorRunTemplate{}, handler.EnqueueRequestsFromMapFunc(r.schedulesBeside), builder.OnlyMetadata,
+		Watches(&v1alpha1.MotorRunTemplate{}, handler.EnqueueRequestsFromMapFunc(r.templates.schedulesOf), builder.OnlyMetadata,
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(scheduleOfRun), builder.WithPredicates(runIsOver())).
 		WithOptions(pass.Options(maxConcurrent)).
 		Complete(r)
-}
-
-// schedulesBeside requests a pass over each schedule in the namespace of a template.
-func (r *Reconciler) schedulesBeside(ctx context.Context, o client.Object) []reconcile.Request {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MotorScheduleList"))
-	if err := r.List(ctx, list, client.InNamespace(o.GetNamespace())); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "list the schedules beside a template", "namespace", o.GetNamespace())
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
 }
 
 // scheduleOfRun requests a pass over the schedule of a run. Any client can write an owner, but only the manager the label.
@@ -121,8 +107,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if apierrors.IsNotFound(err) || !now.DeletionTimestamp.IsZero() {
 		// Its runs are deleted with it.
+		r.templates.note(req.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
+	r.templates.note(req.NamespacedName, now.Spec.RunTemplateRef)
 	s := &look{Pass: pass.Pass{Now: r.Now()}, before: now.DeepCopy(), schedule: now}
 	if err := r.look(ctx, s); err != nil {
 		return pass.Retry(), err

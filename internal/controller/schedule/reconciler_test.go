@@ -292,12 +292,3 @@ func TestRunIsOver(t *testing.T) {
 		t.Errorf("%v", requests)
 	}
 }
-
-// A change of a template is looked at by all schedules beside it.
-func TestSchedulesBeside(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, hourly(), hourly(func(s *v1alpha1.MotorSchedule) { s.Name = "other" }), hourly(func(s *v1alpha1.MotorSchedule) { s.Namespace = "elsewhere" }))
-	if got := r.schedulesBeside(t.Context(), &v1alpha1.MotorRunTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}); len(got) != 2 {
-		t.Errorf("%v", got)
-	}
-}
