@@ -66,11 +66,27 @@ func Parse(schedule, zone string) (*Plan, error) {
 
 // Next returns the first start after an instant, the zero time if there is none within five years.
 func (p *Plan) Next(after time.Time) time.Time {
-	next := p.times.Next(after.In(p.zone))
-	if next.IsZero() {
-		return time.Time{}
+	fields, ok := p.times.(*cron.SpecSchedule)
+	if !ok {
+		return p.times.Next(after).UTC()
 	}
-	return next.UTC()
+	// The parser steps over a change of the clocks by full hours, and so misses days where one is of half an hour. Each time between two changes is looked
+	// at for itself, by a clock that does not change.
+	for period := after.In(p.zone); ; {
+		_, offset := period.Zone()
+		_, end := period.ZoneBounds()
+		even := *fields
+		even.Location = time.FixedZone("", offset)
+		next := even.Next(after)
+		switch {
+		case next.IsZero():
+			return time.Time{}
+		case end.IsZero() || next.Before(end):
+			return next.UTC()
+		}
+		// The start may be at the change itself.
+		period, after = end, end.Add(-time.Second)
+	}
 }
 
 // Latest returns the last start after one instant and not after another one, the zero time if there is none. It takes as long for years as for minutes: a

@@ -74,6 +74,9 @@ func TestNext(t *testing.T) {
 		"the second time":               {"30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
 		"the day after":                 {"30 2 * * *", "Europe/Berlin", "2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"},
 		"a midnight that does not come": {"0 0 * * *", "America/Santiago", "2026-09-05T12:00:00Z", "2026-09-07T03:00:00Z"},
+		"after half an hour twice":      {"0 0 * * *", "Australia/Lord_Howe", "2026-04-05T00:00:00Z", "2026-04-05T13:30:00Z"},
+		"after half an hour left out":   {"0 0 * * *", "Australia/Lord_Howe", "2026-10-04T00:00:00Z", "2026-10-04T13:00:00Z"},
+		"half an hour that is left out": {"15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z", "2026-10-04T15:15:00Z"},
 		"a leap day":                    {"0 0 29 2 *", "", "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z"},
 		"the 30th of February":          {"0 0 30 2 *", "", "2026-01-01T00:00:00Z", ""},
 		"a duration":                    {"@every 90s", "", "2026-01-01T00:00:10Z", "2026-01-01T00:01:40Z"},
@@ -92,7 +95,7 @@ func TestNext(t *testing.T) {
 func TestLatestIsTheLastOfAllStarts(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe"} {
-		for _, spec := range []string{"* 0 * * *", "30 6-16/4 * * 1-5", "30 2 * * *", "*/7 * * * *", "0 0 1 * *", "@every 90m", "@weekly", "0 0 30 2 *"} {
+		for _, spec := range []string{"* 0 * * *", "30 6-16/4 * * 1-5", "30 2 * * *", "*/7 * * * *", "0 0 1 * *", "0 0 * * *", "@every 90m", "@weekly", "0 0 30 2 *"} {
 			p := planOf(t, spec, zone)
 			from := at(t, "2026-03-20T03:04:05Z")
 			for hours := 0; hours < 24*14; hours += 5 {
@@ -105,6 +108,28 @@ func TestLatestIsTheLastOfAllStarts(t *testing.T) {
 					t.Fatalf("%q in %q until %s: %s, want %s", spec, zone, until, got, want)
 				}
 			}
+		}
+	}
+}
+
+// Each day has its midnight, also after the clocks changed by half an hour, and however it is looked for.
+func TestEachDayHasItsMidnight(t *testing.T) {
+	t.Parallel()
+	for _, zone := range []string{"Australia/Lord_Howe", "Europe/Berlin", "UTC"} {
+		p := planOf(t, "0 0 * * *", zone)
+		begin := at(t, "2026-01-01T12:00:00Z")
+		days, last := 0, begin
+		for next := p.Next(begin); next.Before(begin.AddDate(1, 0, 0)); next = p.Next(next) {
+			if local := next.In(p.zone); local.Hour() != 0 || local.Minute() != 0 {
+				t.Errorf("%s: %s", zone, local)
+			}
+			if got := p.Latest(last, next); !got.Equal(next) {
+				t.Errorf("%s: the latest start until %s is %s", zone, next, got)
+			}
+			days, last = days+1, next
+		}
+		if days != 365 {
+			t.Errorf("%s: %d days", zone, days)
 		}
 	}
 }
