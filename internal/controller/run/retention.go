@@ -38,16 +38,8 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 	if err != nil || !due && !early {
 		return err
 	}
-	runs, err := r.indexed(ctx, s.Run.Namespace, indexNeeds, []string{s.Run.Name})
-	if err != nil {
-		return err
-	}
-	if runpolicy.NeededBy(s.Run, runs) != "" {
-		// Its artifacts would be deleted with it. The end of the other run does not wake this one, and no client waits for the deletion.
-		s.Wake(s.Now.Add(pass.MaxPause))
-		return nil
-	}
-	if recorded, err := r.isRecorded(ctx, s.Run); err != nil || !recorded {
+	if needed, err := r.isNeeded(ctx, s.Run); err != nil || needed {
+		// The end of another run does not wake this one, and no client waits for the deletion.
 		s.Wake(s.Now.Add(pass.MaxPause))
 		return err
 	}
@@ -68,6 +60,16 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		r.tellEarly(s.Run)
 	}
 	return nil
+}
+
+// isNeeded reports whether another run uses an artifact of this one, which would be deleted with it, or its schedule has yet to record its start.
+func (r *Reconciler) isNeeded(ctx context.Context, run *v1alpha1.MotorRun) (bool, error) {
+	runs, err := r.indexed(ctx, run.Namespace, indexNeeds, []string{run.Name})
+	if err != nil || runpolicy.NeededBy(run, runs) != "" {
+		return true, err
+	}
+	recorded, err := r.isRecorded(ctx, run)
+	return !recorded, err
 }
 
 // isRecorded reports whether the schedule of a run knows that its start took place, or the run is of none. Until then the run is the only record of the
