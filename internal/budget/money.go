@@ -68,8 +68,9 @@ func Amount(n int64) v1alpha1.Amount {
 	return v1alpha1.Amount(s)
 }
 
-// add returns the sum of two numbers that are not negative, math.MaxInt64 at most.
+// add returns a sum, math.MaxInt64 at most. A negative number counts as 0: none is spent, and a bound that is near the largest number would overflow.
 func add(a, b int64) int64 {
+	a, b = max(a, 0), max(b, 0)
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
@@ -103,8 +104,10 @@ type Spent struct {
 // Add returns the sum.
 func (s Spent) Add(o Spent) Spent { return Spent{add(s.Tokens, o.Tokens), add(s.Cost, o.Cost)} }
 
-// Minus returns the difference. No part of it is negative.
-func (s Spent) Minus(o Spent) Spent { return Spent{max(s.Tokens-o.Tokens, 0), max(s.Cost-o.Cost, 0)} }
+// Minus returns the difference. No part of it is negative, and none is more than it was.
+func (s Spent) Minus(o Spent) Spent {
+	return Spent{max(s.Tokens-max(o.Tokens, 0), 0), max(s.Cost-max(o.Cost, 0), 0)}
+}
 
 // times returns the n-fold.
 func (s Spent) times(n int) Spent {

@@ -68,3 +68,14 @@ func TestCostsOfTwoCurrenciesAreNotAdded(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A negative number is no amount. It neither takes nor makes room.
+func TestNegativeAmountsCountAsNone(t *testing.T) {
+	t.Parallel()
+	for _, s := range []Spent{{1000, 1000}, {math.MaxInt64, math.MaxInt64}, {}} {
+		less := Spent{-1_000_000, math.MinInt64}
+		if s.Add(less) != s || less.Add(s) != s || s.Minus(less) != s {
+			t.Errorf("%+v: %+v, %+v, %+v", s, s.Add(less), less.Add(s), s.Minus(less))
+		}
+	}
+}

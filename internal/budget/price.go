@@ -44,11 +44,16 @@ func (p Price) Most(input, output int64) int64 {
 // defaultOutput is how many tokens an answer is taken to have at most where no MotorCortex says so.
 const defaultOutput = 4096
 
+// OutputOf returns how many tokens an answer is taken to have at most.
+func OutputOf(b *v1alpha1.Budget) int64 {
+	if b != nil && b.MaxOutputTokens > 0 {
+		return int64(b.MaxOutputTokens)
+	}
+	return defaultOutput
+}
+
 // CallOf returns the most that a call takes whose request has so many tokens, with the longest answer.
 func CallOf(b *v1alpha1.Budget, p Price, input int64) Spent {
-	output := int64(defaultOutput)
-	if b != nil && b.MaxOutputTokens > 0 {
-		output = int64(b.MaxOutputTokens)
-	}
+	output := OutputOf(b)
 	return Spent{Tokens: add(max(input, 0), output), Cost: p.Most(input, output)}
 }

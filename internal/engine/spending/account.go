@@ -68,22 +68,26 @@ func (m Model) Complete(ctx context.Context, r chat.Request) (chat.Answer, error
 		return chat.Answer{}, err
 	}
 	b := c.Spec.Budget
-	if err := a.admit(ctx, b, m.Name, chat.Tokens(r)); err != nil {
+	call := limits{input: chat.Tokens(r), output: budget.OutputOf(b), tries: 1}
+	if err := a.admit(ctx, b, m.Name, call.input); err != nil {
 		return chat.Answer{}, err
 	}
 	answer, err := m.Model.Complete(ctx, r)
 	a.broken = a.broken || err != nil && ctx.Err() != nil
 	price, priced := budget.PriceOf(b, m.Name)
-	bill := func(u turn.Usage) turn.Usage {
-		u = withCost(b, price, priced, u)
+	bill := func(l limits, u turn.Usage) turn.Usage {
+		u = withCost(b, price, priced, l.believed(u))
 		a.spend(budget.Spent{Tokens: u.Total(), Cost: u.Cost})
 		if priced && a.Observer != nil && u.Cost > 0 {
 			a.Observer.ModelPaid(m.Name, u.Currency, u.Cost)
 		}
 		return u
 	}
-	answer.Usage, answer.Failed = bill(answer.Usage), bill(answer.Failed)
-	return answer, billed(err, bill)
+	failed := call
+	failed.tries = mostTries
+	call.answered = chat.Estimated(r, answer).CompletionTokens
+	answer.Usage, answer.Failed = bill(call, answer.Usage), bill(failed, answer.Failed)
+	return answer, billed(err, func(u turn.Usage) turn.Usage { return bill(failed, u) })
 }
 
 // withCost returns a usage with its cost. Without prices in the MotorCortex it stays as it is.

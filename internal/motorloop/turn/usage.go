@@ -24,19 +24,22 @@ type Usage struct {
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		PromptTokens: u.PromptTokens + v.PromptTokens, CompletionTokens: u.CompletionTokens + v.CompletionTokens,
-		CachedTokens: u.CachedTokens + v.CachedTokens, Estimated: u.Estimated || v.Estimated,
+		PromptTokens: sum(u.PromptTokens, v.PromptTokens), CompletionTokens: sum(u.CompletionTokens, v.CompletionTokens),
+		CachedTokens: sum(u.CachedTokens, v.CachedTokens), Estimated: u.Estimated || v.Estimated,
 		Cost: sum(u.Cost, v.Cost), Currency: cmp.Or(u.Currency, v.Currency), Unpriced: u.Unpriced || v.Unpriced,
 	}
 }
 
-// sum adds numbers that are not negative. The cost of very many tokens can be the largest number there is.
+// sum adds numbers without an overflow. An endpoint can report any number, also a negative one, and the cost of very many tokens can be the largest there is.
 func sum(a, b int64) int64 {
-	if a > math.MaxInt64-b {
+	switch {
+	case b > 0 && a > math.MaxInt64-b:
 		return math.MaxInt64
+	case b < 0 && a < math.MinInt64-b:
+		return math.MinInt64
 	}
 	return a + b
 }
 
 // Total returns the number of tokens.
-func (u Usage) Total() int64 { return u.PromptTokens + u.CompletionTokens }
+func (u Usage) Total() int64 { return sum(u.PromptTokens, u.CompletionTokens) }
