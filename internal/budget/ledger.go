@@ -41,7 +41,7 @@ type Holder struct {
 	Run *v1alpha1.MotorRun
 	// Epoch is that of the claim on the run.
 	Epoch int64
-	// Used is what the steps of the run have, and the answers that the loop got since it read them.
+	// Used is what the steps of the run have, and all answers that the process got and that are in no step.
 	Used Spent
 	// Remembers is true if the process has answers that are in no step yet. Otherwise a share that was not returned may have paid for a call that is lost.
 	Remembers bool
@@ -91,9 +91,9 @@ func Check(st *v1alpha1.BudgetStatus, b *v1alpha1.Budget, h Holder, call Spent, 
 	return short
 }
 
-// Return settles what a run used of its share and gives the rest back. recorded is what its steps have: the remainder of Used is answers that are in no step, which
-// stay reserved until the run asks its model again. It reports whether anything changed.
-func Return(st *v1alpha1.BudgetStatus, h Holder, recorded Spent) bool {
+// Return settles what a run used of its share and gives the rest back. Answers that are in no step yet are in the sums from then on: the next loop of the process has
+// them in its Used from the start, and that of another one never gets them. It reports whether anything changed.
+func Return(st *v1alpha1.BudgetStatus, h Holder) bool {
 	i := slices.IndexFunc(st.Open, func(e v1alpha1.BudgetShare) bool { return e.RunUID == string(h.Run.UID) })
 	if i < 0 || st.Open[i].Epoch != h.Epoch {
 		return false
@@ -101,12 +101,6 @@ func Return(st *v1alpha1.BudgetStatus, h Holder, recorded Spent) bool {
 	s := &share{st: st, entry: &st.Open[i]}
 	h.Remembers = true
 	s.settle(h)
-	if lost := h.Used.Minus(recorded); !lost.IsZero() {
-		e := s.entry
-		e.SettledTokens, e.SettledCost = recorded.Tokens, Amount(recorded.Cost)
-		e.ReservedTokens, e.ReservedCost, e.CallTokens, e.CallCost = lost.Tokens, Amount(lost.Cost), lost.Tokens, Amount(lost.Cost)
-		return true
-	}
 	s.drop()
 	return true
 }

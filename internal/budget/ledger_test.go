@@ -49,7 +49,7 @@ func TestAShareIsForSeveralCallsIfThereIsRoom(t *testing.T) {
 		t.Fatalf("%+v, %v", short, err)
 	}
 	// The others give back what they do not need.
-	if !Return(st, Holder{Run: runOf("a"), Epoch: 1, Used: Spent{Tokens: 30}}, Spent{Tokens: 30}) {
+	if !Return(st, Holder{Run: runOf("a"), Epoch: 1, Used: Spent{Tokens: 30}}) {
 		t.Fatal("nothing was given back")
 	}
 	if share := mustReserve(t, st, b, Holder{Run: runOf("d"), Epoch: 1}, call, noon); share.Tokens != 300 {
@@ -66,13 +66,13 @@ func TestWhatARunSpentBeforeTheBoundWasSetIsNotCounted(t *testing.T) {
 	h := Holder{Run: runOf("a"), Epoch: 1, Used: Spent{Tokens: 5000}}
 	mustReserve(t, st, b, h, Spent{Tokens: 10}, noon)
 	h.Used.Tokens = 5007
-	Return(st, h, h.Used)
+	Return(st, h)
 	if got := settledIn(st).Tokens; got != 7 {
 		t.Error(got)
 	}
 	// The next loop of the run finds no share, and its steps have the same.
 	mustReserve(t, st, b, h, Spent{Tokens: 10}, noon)
-	Return(st, h, h.Used)
+	Return(st, h)
 	if got := settledIn(st).Tokens; got != 7 {
 		t.Error("counted twice:", got)
 	}
@@ -94,7 +94,7 @@ func TestACallThatMayBeLostCountsOnce(t *testing.T) {
 	if _, _, err := Reserve(st, b, Holder{Run: runOf("a"), Epoch: 1}, Spent{Tokens: 10}, noon); !errors.Is(err, ErrOvertaken) {
 		t.Error("the former worker took a share:", err)
 	}
-	if Return(st, Holder{Run: runOf("a"), Epoch: 1, Used: Spent{Tokens: 90}}, Spent{Tokens: 90}) {
+	if Return(st, Holder{Run: runOf("a"), Epoch: 1, Used: Spent{Tokens: 90}}) {
 		t.Error("the former worker settled")
 	}
 }
@@ -124,29 +124,27 @@ func TestACallCountsUnlessItIsKnownThatNoneIsLost(t *testing.T) {
 }
 
 // The journal was not writable: the answer is in memory, and is recorded later, or never if the worker ends.
-func TestAnAnswerThatIsNotRecordedStaysReserved(t *testing.T) {
+func TestAnAnswerThatIsNotRecordedCountsOnce(t *testing.T) {
 	t.Parallel()
 	b := &v1alpha1.Budget{PerDay: amount(1000, "")}
-	for name, tt := range map[string]struct {
-		next Holder
-		want int64
-	}{
-		"it is recorded":                       {Holder{Epoch: 1, Used: Spent{Tokens: 80}, Remembers: true}, 80},
-		"the worker ends":                      {Holder{Epoch: 2, Used: Spent{Tokens: 50}}, 80},
-		"it is recorded, and the loop went on": {Holder{Epoch: 1, Used: Spent{Tokens: 110}, Remembers: true}, 110},
+	for name, next := range map[string]Holder{
+		"it is recorded":               {Epoch: 1, Used: Spent{Tokens: 80}, Remembers: true},
+		"another process records none": {Epoch: 1, Used: Spent{Tokens: 50}},
+		"another process finds it":     {Epoch: 2, Used: Spent{Tokens: 80}},
+		"another worker finds none":    {Epoch: 2, Used: Spent{Tokens: 50}},
 	} {
 		st := &v1alpha1.BudgetStatus{}
 		h := Holder{Run: runOf("a"), Epoch: 1}
 		mustReserve(t, st, b, h, Spent{Tokens: 100}, noon)
-		h.Used.Tokens = 80
-		Return(st, h, Spent{Tokens: 50})
-		if got := st.Day.Tokens; got != 80 {
-			t.Errorf("%s: %d while it is reserved", name, got)
+		h.Used.Tokens = 80 // 30 of them in no step
+		Return(st, h)
+		if got := st.Day.Tokens; got != 80 || len(st.Open) != 0 {
+			t.Errorf("%s: %d, %+v", name, got, st.Open)
 		}
-		tt.next.Run = h.Run
-		mustReserve(t, st, b, tt.next, Spent{Tokens: 10}, noon)
-		if got := settledIn(st).Tokens; got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		next.Run = h.Run
+		mustReserve(t, st, b, next, Spent{Tokens: 10}, noon)
+		if got := settledIn(st).Tokens; got != 80 {
+			t.Errorf("%s: %d", name, got)
 		}
 	}
 }
@@ -164,7 +162,7 @@ func TestANewDayBeginsWithTheSharesThatAreOpen(t *testing.T) {
 		t.Errorf("%+v %+v %+v", st.Day, st.Requesters, st.Month)
 	}
 	h.Used.Tokens = 190
-	Return(st, h, h.Used)
+	Return(st, h)
 	if st.Day.Tokens != 104 || st.Requesters[0].Tokens != 104 || st.Month.Tokens != 194 {
 		t.Errorf("%+v %+v %+v", st.Day, st.Requesters, st.Month)
 	}
@@ -336,8 +334,8 @@ func TestAnotherCurrencyBeginsAnew(t *testing.T) {
 type simulated struct {
 	run   *v1alpha1.MotorRun
 	epoch int64
-	// recorded is what its steps have, and paid what its calls took.
-	recorded, paid Spent
+	// recorded is what its steps have, paid what its calls took, and unrecorded what the process got and could not record.
+	recorded, paid, unrecorded Spent
 	// The memory of its worker: used, share, and whether it has begun.
 	used, share Spent
 	begun       bool
@@ -367,7 +365,7 @@ func play(t *testing.T, seed uint64) {
 		if s.begun {
 			most += max(call, s.share.Tokens)
 		}
-		s.epoch, s.begun, s.used, s.share = s.epoch+1, false, Spent{}, Spent{}
+		s.epoch, s.begun, s.used, s.share, s.unrecorded = s.epoch+1, false, Spent{}, Spent{}, Spent{}
 	}
 	for range 120 {
 		s := runs[rnd.IntN(len(runs))]
@@ -375,7 +373,7 @@ func play(t *testing.T, seed uint64) {
 			continue
 		}
 		if !s.begun {
-			s.used, s.share = s.recorded, Spent{}
+			s.used, s.share = s.recorded.Add(s.unrecorded), Spent{}
 		}
 		call := Spent{Tokens: int64(1 + rnd.IntN(200))}
 		if call.Tokens > s.share.Tokens {
@@ -417,9 +415,17 @@ func play(t *testing.T, seed uint64) {
 			continue
 		case 1: // The worker was told to end in the middle of the call.
 			most += s.share.Tokens
-			Return(st, Holder{Run: s.run, Epoch: s.epoch, Used: s.used, Broken: true}, s.recorded)
+			Return(st, Holder{Run: s.run, Epoch: s.epoch, Used: s.used, Broken: true})
 			s.begun = false
 			continue
+		case 2: // Its step was refused, and the loop ends.
+			s.used, s.unrecorded = s.used.Add(took), s.unrecorded.Add(took)
+			Return(st, Holder{Run: s.run, Epoch: s.epoch, Used: s.used})
+			s.begun = false
+			continue
+		}
+		if rnd.IntN(2) == 0 { // The answers of before are recorded, too.
+			s.recorded, s.unrecorded = s.recorded.Add(s.unrecorded), Spent{}
 		}
 		s.used, s.share, s.recorded = s.used.Add(took), s.share.Minus(took), s.recorded.Add(took)
 		switch rnd.IntN(12) {
@@ -427,8 +433,8 @@ func play(t *testing.T, seed uint64) {
 			crash(s, 0) // after it was recorded
 		case 1:
 			h := Holder{Run: s.run, Epoch: s.epoch, Used: s.used}
-			Return(st, h, s.recorded)
-			Return(st, h, s.recorded)
+			Return(st, h)
+			Return(st, h)
 			s.begun = false
 		case 2:
 			most += s.share.Tokens

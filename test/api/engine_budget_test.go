@@ -3,11 +3,14 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -227,4 +230,31 @@ func TestEngineCountsNothingWithoutABudget(t *testing.T) {
 	if budget.IsCounted(c.Spec.Budget) {
 		t.Error("a MotorCortex has a budget of its own accord")
 	}
+}
+
+// stepRefuser refuses each step of a model once, as a webhook or a quota does.
+type stepRefuser struct {
+	client.Client
+	seen map[string]bool
+}
+
+func (c stepRefuser) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	if s, ok := o.(*v1alpha1.MotorStep); ok && !isOutage(*s) && !c.seen[s.Name] {
+		c.seen[s.Name] = true
+		return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("motorsteps").GroupResource(), s.Name, errors.New("not yet"))
+	}
+	return c.Client.Create(ctx, o, opts...)
+}
+
+// An answer that is recorded by a later start of the loop was paid when it came.
+func TestEngineCountsAnswersThatWereRecordedLater(t *testing.T) {
+	model := &stubModel{answers: pricedSteps()}
+	r := newEngineRig(t, model, oneAttempt)
+	r.withBudget(func(b *v1alpha1.Budget) { b.PerDay = cost("100") })
+	r.startEngine("worker-1", func(c client.Client) client.Client { return stepRefuser{c, map[string]bool{}} })
+	r.ended(3)
+	if n := model.asked.Load(); n != 3 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	r.waitForBudget(func(st *v1alpha1.BudgetStatus) bool { return st.Day.Cost == "3" && len(st.Open) == 0 })
 }

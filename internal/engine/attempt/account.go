@@ -18,11 +18,27 @@ func (a *Attempt) newAccount() *spending.Account {
 	return &spending.Account{Env: a.Env, Cortex: a.Host.Models.Cortex, Remembers: a.Memory.counts, Observer: a.Host.Spending}
 }
 
-// openAccount opens the account of a loop of a run that has spent what its journal says.
+// openAccount opens the account of a loop of a run that has spent what its journal says, and what earlier loops paid for and could not record.
 func (a *Attempt) openAccount(p runpolicy.Progress) {
 	a.account = a.newAccount()
-	a.account.Used = budget.SpentOf(p.Usage)
+	a.account.Used = a.Memory.paid.resume(budget.SpentOf(p.Usage))
 	a.Memory.counts = true
+}
+
+// paid is what a process paid for a run and found in none of its steps when a loop ended. memoModel gives those answers again without a price, and an answer that is
+// never recorded was paid all the same.
+type paid struct{ recorded, unrecorded budget.Spent }
+
+// resume returns what the run has spent. recorded is what its steps have by now: a step whose write seemed to fail may be among them.
+func (p *paid) resume(recorded budget.Spent) budget.Spent {
+	p.unrecorded = p.unrecorded.Minus(recorded.Minus(p.recorded))
+	p.recorded = recorded
+	return recorded.Add(p.unrecorded)
+}
+
+// pause notes what a loop has spent that ends, and what the steps have.
+func (p *paid) pause(used, recorded budget.Spent) {
+	*p = paid{recorded, used.Minus(recorded)}
 }
 
 // closeAccount returns what the loop did not spend of its share to the sums. It comes after everything that the attempt records.
@@ -32,7 +48,8 @@ func (a *Attempt) closeAccount(ctx context.Context) {
 		return
 	}
 	recorded := runpolicy.ReadJournal(a.Env.Run, a.Env.Entries.Everything()).Usage
-	if err := a.account.Close(ctx, budget.SpentOf(recorded)); err != nil {
+	a.Memory.paid.pause(a.account.Used, budget.SpentOf(recorded))
+	if err := a.account.Close(ctx); err != nil {
 		// The next loop of the run settles it, or the one of another run of the namespace after its end.
 		a.Env.Log.Info("a share of the budget was not given back yet", "error", err)
 	}

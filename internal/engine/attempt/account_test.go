@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/budget"
 	"motorcortex.dev/motorcortex/internal/motorloop/chat"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -38,6 +39,38 @@ func TestAnotherAskIsAnotherOutage(t *testing.T) {
 	} {
 		if got := asksFor(tt.last, tt.ask); got != tt.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A step whose write fails is recorded at the next start, or was recorded all the same, or never is. Its answer was paid once in each case.
+func TestAnAnswerThatCouldNotBeRecordedStaysPaid(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// found is what the steps have at the next start, and before it ends.
+		found, end int64
+		want       int64
+	}{
+		"recorded from memory":    {100, 140, 140},
+		"recorded all the same":   {140, 140, 140},
+		"never recorded":          {100, 100, 140},
+		"asked anew and recorded": {100, 150, 190},
+	} {
+		var p paid
+		if got := p.resume(budget.Spent{Tokens: 90}); got.Tokens != 90 {
+			t.Errorf("%s: at first %d", name, got.Tokens)
+		}
+		p.pause(budget.Spent{Tokens: 140}, budget.Spent{Tokens: 100})
+		used := p.resume(budget.Spent{Tokens: tt.found})
+		if used.Tokens != 140 {
+			t.Errorf("%s: then %d", name, used.Tokens)
+		}
+		if name == "asked anew and recorded" {
+			used.Tokens += 50
+		}
+		p.pause(used, budget.Spent{Tokens: tt.end})
+		if got := p.resume(budget.Spent{Tokens: tt.end}); got.Tokens != tt.want {
+			t.Errorf("%s: at the end %d, want %d", name, got.Tokens, tt.want)
 		}
 	}
 }

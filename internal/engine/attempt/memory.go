@@ -29,17 +29,19 @@ type Memory struct {
 	refused *spending.Refusal
 	// counts is true if no answer can be lost that the run has paid for: an earlier start of the loop, in this process, knew of all.
 	counts bool
+	// paid is what was paid for answers that are in no step.
+	paid paid
 }
 
 // gotFurther forgets what ended the loop before: its next end has another cause.
 func (m *Memory) gotFurther() {
-	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, Outage: m.Outage, refused: m.refused, counts: m.counts}
+	*m = Memory{unrecorded: m.unrecorded, malformed: m.malformed, Outage: m.Outage, refused: m.refused, counts: m.counts, paid: m.paid}
 }
 
 // Note adds how a start of the loop ended.
 func (m *Memory) Note(err error) {
 	if err == nil {
-		*m = Memory{}
+		*m = Memory{paid: m.paid}
 		return
 	}
 	if _, ok := errors.AsType[*chat.Outage](err); ok {

@@ -36,7 +36,7 @@ type Account struct {
 	Env *runenv.Env
 	// Cortex reads the MotorCortex, from the cache.
 	Cortex client.Reader
-	// Used is what the run has spent: what its steps say, and the answers since.
+	// Used is what the run has spent: what its steps say, and the answers that are in none.
 	Used budget.Spent
 	// Remembers is true if the process knows all answers that the run got; see budget.Holder.
 	Remembers bool

@@ -177,7 +177,7 @@ func TestWithoutABudgetNothingIsWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := a.Close(t.Context(), a.Used); err != nil {
+		if err := a.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		cx := &v1alpha1.MotorCortex{}

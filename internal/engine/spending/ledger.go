@@ -62,8 +62,8 @@ func (a *Account) reserve(ctx context.Context, call budget.Spent) (*budget.Short
 	return short, nil
 }
 
-// Close returns what is left of the share to the sums. recorded is what the steps of the run have. It is called when the loop has ended, even by its context.
-func (a *Account) Close(ctx context.Context, recorded budget.Spent) error {
+// Close returns what is left of the share to the sums. It is called when the loop has ended, even by its context.
+func (a *Account) Close(ctx context.Context) error {
 	if !a.holds || !a.Env.Lease.MayDecide() {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (a *Account) Close(ctx context.Context, recorded budget.Spent) error {
 	h := budget.Holder{Run: a.Env.Run, Epoch: a.Env.Claim.Epoch, Used: a.Used, Broken: a.broken}
 	err := a.change(ctx, func(c *v1alpha1.MotorCortex) error {
 		if c.Status.Budget != nil {
-			budget.Return(c.Status.Budget, h, recorded)
+			budget.Return(c.Status.Budget, h)
 		}
 		return nil
 	})

@@ -59,7 +59,7 @@ func TestLoopsAtTheSameTimeNeverSpendMoreThanThereIs(t *testing.T) {
 					break
 				}
 			}
-			for a.Close(t.Context(), a.Used) != nil && t.Context().Err() == nil {
+			for a.Close(t.Context()) != nil && t.Context().Err() == nil {
 			}
 		})
 	}
@@ -86,10 +86,10 @@ func TestAShareSavesWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Close(t.Context(), a.Used); err != nil {
+	if err := a.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Close(t.Context(), a.Used); err != nil {
+	if err := a.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if st := sums(t, c); writes != 3 || st.Day.Tokens != 800 || st.Day.Cost != "0.00368" {
@@ -120,7 +120,7 @@ func TestAShareWhoseAnswerWasLostIsTakenOnce(t *testing.T) {
 	if _, err := (Model{Model: model, Account: again, Name: "m"}).Complete(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Close(t.Context(), again.Used); err != nil {
+	if err := again.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if st := sums(t, c); st.Day.Tokens != 100 || len(st.Open) != 0 {
@@ -138,7 +138,7 @@ func TestACallThatWasBrokenOffCountsAsPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The loop was told to end, and gives its share back all the same.
-	if err := a.Close(ctx, a.Used); err != nil {
+	if err := a.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if st := sums(t, c); st.Day.Tokens != 100 || len(st.Open) != 0 {

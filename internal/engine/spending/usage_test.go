@@ -68,7 +68,7 @@ func TestAWrongReportMakesNoRoomAndTakesNone(t *testing.T) {
 				}
 				paid += answer.Usage.Total()
 			}
-			if err := a.Close(t.Context(), a.Used); err != nil {
+			if err := a.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if st := sums(t, c); m.asked > 10 || st.Day.Tokens > 100_000 || st.Day.Tokens != paid || st.Month.Tokens != paid {
