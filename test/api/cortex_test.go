@@ -173,3 +173,18 @@ func TestCortexIsLookedAtAgain(t *testing.T) {
 		t.Errorf("one that is gone is looked at again after %s", res.RequeueAfter)
 	}
 }
+
+// Sums that are wrong can be cleared: with spec.budget they go, and the next budget begins anew.
+func TestCortexClearsTheSumsOfABudgetThatIsGone(t *testing.T) {
+	r := newCortexRig(t, v1alpha1.MotorCortexSpec{Budget: &v1alpha1.Budget{Currency: "EUR", PerDay: cost("10")}})
+	c := r.step()
+	c.Status.Budget = &v1alpha1.BudgetStatus{Currency: "EUR", Day: &v1alpha1.BudgetPeriod{Period: "2026-11-27", Tokens: 9_000_000_000_000_000}}
+	must(t, admin.Status().Update(r.ctx, c))
+	if c = r.step(); c.Status.Budget == nil {
+		t.Error("the sums are gone with their budget still there")
+	}
+	must(t, mergePatch(r.ctx, c, `{"spec":{"budget":null}}`))
+	if c = r.step(); c.Status.Budget != nil {
+		t.Errorf("the sums are %+v", c.Status.Budget)
+	}
+}

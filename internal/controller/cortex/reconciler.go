@@ -112,6 +112,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return pass.Retry(), err
 	}
 	report(&c.Status, c.Generation, found)
+	if c.Spec.Budget == nil {
+		// To take spec.budget away is how a person clears sums that are wrong.
+		c.Status.Budget = nil
+	}
 	text.ShowAll(&c.Status)
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
 		// With the lock, a report on an earlier spec cannot stand in the place of one on the present spec.
