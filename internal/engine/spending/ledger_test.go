@@ -51,15 +51,19 @@ func TestLoopsAtTheSameTimeNeverSpendMoreThanThereIs(t *testing.T) {
 		createRun(t, c, a)
 		wg.Go(func() {
 			m := Model{Model: &answering{}, Account: a, Name: "m"}
-			// A conflict too many is an error, and the call is tried again.
 			for range 500 {
 				answer, err := m.Complete(t.Context(), request)
 				paid.Add(answer.Usage.Total())
-				if _, out := errors.AsType[*chat.Outage](err); out || t.Context().Err() != nil {
+				if _, out := errors.AsType[*chat.Outage](err); out {
+					break
+				}
+				if err != nil {
+					t.Error(err)
 					break
 				}
 			}
-			for a.Close(t.Context()) != nil && t.Context().Err() == nil {
+			if err := a.Close(t.Context()); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -186,5 +190,70 @@ func TestSharesThatWereLeftAreSettledByOthers(t *testing.T) {
 	// 300 and a call that may be lost, all of the share of the run that is gone, and the share of the one that goes on.
 	if st := sums(t, c); st.Day.Tokens != 300+100+400+400 || len(st.Open) != 1 || st.Open[0].RunName != "next" {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A conflict is no error: the loops would begin anew.
+func TestManyFirstCallsAtOnceAllGetTheirShare(t *testing.T) {
+	t.Parallel()
+	const loops = 48
+	c := cluster(t, &v1alpha1.Budget{PerDay: tokens(1_000_000)})
+	var wg sync.WaitGroup
+	for i := range loops {
+		a := account(t, c, fmt.Sprint("run-", i))
+		createRun(t, c, a)
+		wg.Go(func() {
+			if _, err := (Model{Model: &answering{}, Account: a, Name: "m"}).Complete(t.Context(), request); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if st := sums(t, c); len(st.Open) != loops || st.Day.Tokens != loops*400 {
+		t.Errorf("%d shares, %+v", len(st.Open), st.Day)
+	}
+}
+
+// With room for the call, a few of the other runs are looked at. Without, all of them: one that has ended may have what is missing.
+func TestOtherRunsAreLookedAtSeldom(t *testing.T) {
+	t.Parallel()
+	var looks int
+	c := interceptor.NewClient(cluster(t, &v1alpha1.Budget{PerDay: tokens(40*400 + 400)}).(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, ok := o.(*v1alpha1.MotorRun); ok {
+				looks++
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	ask := func(name string) error {
+		a := account(t, c, name)
+		createRun(t, c, a)
+		_, err := Model{Model: &answering{}, Account: a, Name: "m"}.Complete(t.Context(), request)
+		return err
+	}
+	for i := range 41 {
+		looks = 0
+		if err := ask(fmt.Sprint("run-", i)); err != nil {
+			t.Fatal(err)
+		}
+		if looks > fewShares {
+			t.Fatalf("%d looks with %d shares", looks, i)
+		}
+	}
+	looks = 0
+	if _, out := errors.AsType[*chat.Outage](ask("short")); !out || looks != 41 {
+		t.Errorf("%d looks of a run without room", looks)
+	}
+	run := &v1alpha1.MotorRun{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "run-20"}, run); err != nil {
+		t.Fatal(err)
+	}
+	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
+	if err := c.Update(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask("next"); err != nil {
+		t.Error(err)
 	}
 }
