@@ -3,6 +3,7 @@
 package energy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,14 @@ func (l *Ledger) Drain(ctx context.Context, s *pass.Run) (goOn bool, end *runpol
 		cost     *v1alpha1.RunEnergy
 		shortage *energy.Shortage
 		spec     *v1alpha1.Energy
+		overdue  error
 	)
 	err = l.change(ctx, s.Run.Namespace, func(b *book) (bool, error) {
 		known := energy.Find(b.status, string(s.Run.UID)) != nil
 		if !known {
-			if err := l.confirm(ctx, s.Run); err != nil {
-				return false, err
+			if overdue = l.confirm(ctx, s.Run); overdue != nil {
+				// The pass is too late, and is no later for another try.
+				return false, nil //nolint:nilerr // it is returned below
 			}
 		}
 		has := b.status.Level
@@ -60,7 +63,7 @@ func (l *Ledger) Drain(ctx context.Context, s *pass.Run) (goOn bool, end *runpol
 		b.drained = []drained{{kind, energy.BaseOf(&rates)}}
 		return !known, nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, overdue); err != nil {
 		return false, nil, err
 	}
 	if shortage != nil {

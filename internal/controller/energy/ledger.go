@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,10 +53,17 @@ type drained struct {
 	amount energy.Amount
 }
 
+// afterConflict are the pauses before a change is made again. Runs that ask their models write the same object, many times a second: a few tries without growing
+// pauses would all meet another writer.
+var afterConflict = wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1.6, Jitter: 1}
+
 // change reads the energy of a namespace past the cache, has decide change it, and writes it if decide says so. If another writer was faster, it does all of
-// that again, a few times. decide is not called where energy is not configured.
+// that again, until a pass of a reconciler would take too long: then the conflict is returned, and the pass is made again. decide is not called where energy is not configured.
 func (l *Ledger) change(ctx context.Context, namespace string, decide func(*book) (write bool, err error)) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	return retry.RetryOnConflict(afterConflict, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c, err := cortex.Get(ctx, l.Live, namespace)
 		if err != nil || c.Spec.Energy == nil || !c.DeletionTimestamp.IsZero() {
 			return err
