@@ -9,38 +9,53 @@ import (
 	"motorcortex.dev/motorcortex/internal/energy"
 )
 
-// maxGone bounds the memory of runs that were deleted.
-const maxGone = 1024
+// maxGone bounds the memory of the deleted runs of a namespace. No more of them can be unsettled.
+const maxGone = energy.MaxOpen
 
-// gone remembers what runs had done when they were deleted, by their UIDs. A run that was deleted under way costs that; after a restart of the manager, its
-// base alone.
+// gone remembers what runs had done when they were deleted, by their namespaces and UIDs, until they are settled. A run that was deleted under way costs that; after a
+// restart of the manager, its base alone.
 type gone struct {
 	mu    sync.Mutex
-	steps map[string]int32
+	steps map[string]map[string]int32
 }
 
-// note notes a run that was deleted.
+// note notes a run that was deleted under way. At the bound it notes no more: to forget another one would have that cost its base alone.
 func (g *gone) note(run *v1alpha1.MotorRun) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.steps == nil || len(g.steps) >= maxGone {
-		g.steps = map[string]int32{}
+	if g.steps == nil {
+		g.steps = map[string]map[string]int32{}
 	}
-	g.steps[string(run.UID)] = run.Status.Steps
+	of := g.steps[run.Namespace]
+	if of == nil {
+		of = map[string]int32{}
+		g.steps[run.Namespace] = of
+	}
+	if len(of) < maxGone {
+		of[string(run.UID)] = run.Status.Steps
+	}
 }
 
 // costOf returns what a deleted run costs.
-func (g *gone) costOf(o *v1alpha1.EnergyOpen) energy.Amount {
+func (g *gone) costOf(namespace string, o *v1alpha1.EnergyOpen) energy.Amount {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return energy.Cost(&o.EnergyRates, g.steps[o.RunUID])
+	return energy.Cost(&o.EnergyRates, g.steps[namespace][o.RunUID])
 }
 
-// forget forgets runs that are settled.
-func (g *gone) forget(settled map[string]energy.Amount) {
+// keep forgets the runs of a namespace that have no open entry: they are settled, or their ledger is gone.
+func (g *gone) keep(namespace string, open []v1alpha1.EnergyOpen) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for uid := range settled {
-		delete(g.steps, uid)
+	kept := map[string]int32{}
+	for i := range open {
+		if n, noted := g.steps[namespace][open[i].RunUID]; noted {
+			kept[open[i].RunUID] = n
+		}
 	}
+	if len(kept) == 0 {
+		delete(g.steps, namespace)
+		return
+	}
+	g.steps[namespace] = kept
 }

@@ -10,24 +10,46 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/energy"
 )
+
+func entry(uid string) v1alpha1.EnergyOpen {
+	return v1alpha1.EnergyOpen{RunUID: uid, EnergyRates: v1alpha1.EnergyRates{Base: "0.1", FreeIterations: 5, PerIteration: "0.01"}}
+}
 
 func TestTheMemoryOfDeletedRunsHasABound(t *testing.T) {
 	t.Parallel()
 	g := &gone{}
-	for i := range 2*maxGone + 1 {
-		g.note(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}, Status: v1alpha1.MotorRunStatus{Steps: 6}})
+	for i := range 2 * maxGone {
+		g.note(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: types.UID(fmt.Sprint(i))}, Status: v1alpha1.MotorRunStatus{Steps: 6}})
 	}
-	if len(g.steps) > maxGone {
-		t.Errorf("%d are remembered", len(g.steps))
+	if n := len(g.steps["ns"]); n != maxGone {
+		t.Errorf("%d are remembered", n)
 	}
-	o := &v1alpha1.EnergyOpen{RunUID: fmt.Sprint(2 * maxGone), EnergyRates: v1alpha1.EnergyRates{Base: "0.1", FreeIterations: 5, PerIteration: "0.01"}}
-	if cost := g.costOf(o).String(); cost != "0.11" {
-		t.Errorf("the last one costs %s", cost)
+	first, last := entry("0"), entry(fmt.Sprint(2*maxGone-1))
+	if cost := g.costOf("ns", &first).String(); cost != "0.11" {
+		t.Errorf("the first one costs %s, because of others", cost)
 	}
-	g.forget(map[string]energy.Amount{o.RunUID: 0})
-	if cost := g.costOf(o).String(); cost != "0.1" {
-		t.Errorf("one that is forgotten costs %s", cost)
+	if cost := g.costOf("ns", &last).String(); cost != "0.1" {
+		t.Errorf("one beyond the bound costs %s", cost)
+	}
+	if cost := g.costOf("other", &first).String(); cost != "0.1" {
+		t.Errorf("in another namespace it costs %s", cost)
+	}
+}
+
+func TestARunIsRememberedWhileItIsNotSettled(t *testing.T) {
+	t.Parallel()
+	g := &gone{}
+	for _, uid := range []string{"a", "b"} {
+		g.note(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: types.UID(uid)}, Status: v1alpha1.MotorRunStatus{Steps: 6}})
+	}
+	a, b := entry("a"), entry("b")
+	g.keep("ns", []v1alpha1.EnergyOpen{b})
+	if g.costOf("ns", &a).String() != "0.1" || g.costOf("ns", &b).String() != "0.11" {
+		t.Errorf("%+v", g.steps)
+	}
+	g.keep("ns", nil)
+	if len(g.steps) != 0 {
+		t.Errorf("%+v", g.steps)
 	}
 }

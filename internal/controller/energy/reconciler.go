@@ -58,7 +58,8 @@ func changesEnergy() predicate.Predicate {
 	}
 }
 
-// ends selects runs with energy that end, and notes those that are deleted: their entries have the base alone.
+// ends selects runs with energy that end, and notes those that are deleted under way: their entries have the base alone. A finished run is settled before it is
+// deleted.
 func (r *Reconciler) ends() predicate.Predicate {
 	costs := func(o client.Object) bool { run, ok := o.(*v1alpha1.MotorRun); return ok && run.Status.Energy != nil }
 	ended := func(o client.Object) bool { run, ok := o.(*v1alpha1.MotorRun); return ok && pass.IsFinished(run) }
@@ -68,7 +69,7 @@ func (r *Reconciler) ends() predicate.Predicate {
 		GenericFunc: func(event.GenericEvent) bool { return false },
 		UpdateFunc:  func(e event.UpdateEvent) bool { return !ended(e.ObjectOld) && ended(e.ObjectNew) },
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			if run, ok := e.Object.(*v1alpha1.MotorRun); ok && costs(run) {
+			if run, ok := e.Object.(*v1alpha1.MotorRun); ok && costs(run) && !pass.IsFinished(run) {
 				r.gone.note(run)
 			}
 			return true
@@ -85,8 +86,12 @@ func cortexBeside(_ context.Context, o client.Object) []reconcile.Request {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1alpha1.MotorCortex{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.gone.keep(req.Namespace, nil)
+		}
 		return pass.Retry(), client.IgnoreNotFound(err)
 	}
+	r.gone.keep(c.Namespace, openOf(c))
 	if !c.DeletionTimestamp.IsZero() || c.Spec.Energy == nil && c.Status.Energy == nil {
 		return ctrl.Result{}, nil
 	}
@@ -116,26 +121,26 @@ func (r *Reconciler) settle(ctx context.Context, c *v1alpha1.MotorCortex) error 
 		c.Status.Energy = nil
 		return r.write(ctx, before, c)
 	}
-	var open []v1alpha1.EnergyOpen
-	if c.Status.Energy != nil {
-		open = c.Status.Energy.Open
-	}
-	costs, err := r.owed(ctx, c.Namespace, open)
+	costs, err := r.owed(ctx, c.Namespace, openOf(c))
 	if err != nil {
 		return fmt.Errorf("find what runs cost: %w", err)
 	}
 	if len(costs) == 0 && !energy.IsStale(c.Spec.Energy, c.Status.Energy, r.Now()) {
 		return nil
 	}
-	err = r.change(ctx, c.Namespace, func(b *book) (bool, error) {
+	return r.change(ctx, c.Namespace, func(b *book) (bool, error) {
 		write := b.stale
 		for _, uid := range slices.Sorted(maps.Keys(costs)) {
 			write = b.settle(uid, costs[uid]) || write
 		}
 		return write, nil
 	})
-	if err == nil {
-		r.gone.forget(costs)
+}
+
+// openOf returns the runs of a ledger that are not settled.
+func openOf(c *v1alpha1.MotorCortex) []v1alpha1.EnergyOpen {
+	if c.Status.Energy == nil {
+		return nil
 	}
-	return err
+	return c.Status.Energy.Open
 }

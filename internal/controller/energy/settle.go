@@ -58,7 +58,7 @@ func (r *Reconciler) owed(ctx context.Context, namespace string, open []v1alpha1
 		case err != nil:
 			return nil, err
 		case run == nil:
-			costs[o.RunUID] = r.gone.costOf(o)
+			costs[o.RunUID] = r.gone.costOf(namespace, o)
 		case pass.IsFinished(run):
 			costs[o.RunUID] = costOf(run, &o.EnergyRates)
 		}
