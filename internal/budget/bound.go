@@ -99,8 +99,8 @@ type Short struct {
 	Bound  Bound
 	// Spent is what was spent within the bound, and Call the most that the next call takes.
 	Spent, Call Spent
-	// Hard is true if no person can raise the bound for the run.
-	Hard bool
+	// Hard is true if no person can raise the bound for the run. Full is true if that is so because too many other runs have raised it.
+	Hard, Full bool
 }
 
 // CheckRun returns why a run that has spent something may make no further call, nil if it may.
@@ -160,7 +160,11 @@ func (s *Short) Message(currency v1alpha1.Currency) string {
 	} else {
 		spent, bound, call = strconv.FormatInt(s.Spent.Tokens, 10), fmt.Sprintf("%d tokens", s.Bound.Tokens), fmt.Sprintf("%d tokens", s.Call.Tokens)
 	}
-	return fmt.Sprintf(about+", and the next call may take %s.", spent, bound, call)
+	message := fmt.Sprintf(about+", and the next call may take %s.", spent, bound, call)
+	if s.Full {
+		message += fmt.Sprintf(" Answers to %d other runs have raised the bound, and no more can.", maxRaises)
+	}
+	return message
 }
 
 // askIDs is the beginning of the id of every ask for a raise.

@@ -21,9 +21,7 @@ const (
 	shareCalls = 4
 	// maxRequesters have an entry of their own in a day.
 	maxRequesters = 256
-	// maxOpen and maxRaises are bounds of the API.
-	maxOpen, maxRaises = 1024, 64
-	// maxRequester is the longest name of a requester, in bytes.
+	// maxRequester is the longest name of a requester, in bytes of JSON.
 	maxRequester = 128
 	// others is the entry of requesters that have none of their own, and unknown that of runs without a requester.
 	others, unknown = "*", "system:unknown"
@@ -47,6 +45,9 @@ type Holder struct {
 	Remembers bool
 	// Broken is true if a call was broken off: it may have been paid for, and no answer says so.
 	Broken bool
+	// Asked are the ids under which the run asked for raises, as far as its journal has them. A response to another id raises no bound but the run's own: its writer may
+	// decide for that run alone.
+	Asked []string
 }
 
 // Reserve settles what a run used of its share, and returns a new share for calls that take no more than call. If there is no room for a
@@ -61,7 +62,7 @@ func Reserve(st *v1alpha1.BudgetStatus, b *v1alpha1.Budget, h Holder, call Spent
 		return Spent{}, nil, err
 	}
 	s.settle(h)
-	raise(st, h.Run)
+	raise(st, h)
 	if short := s.check(b, call); short != nil {
 		s.drop()
 		return Spent{}, short, nil
@@ -178,7 +179,7 @@ func take(st *v1alpha1.BudgetStatus, h Holder) (*share, error) {
 	uid := string(h.Run.UID)
 	i := slices.IndexFunc(st.Open, func(e v1alpha1.BudgetShare) bool { return e.RunUID == uid })
 	switch {
-	case i < 0 && len(st.Open) >= maxOpen:
+	case i < 0 && !hasRoom(st, h.Run):
 		return nil, ErrFull
 	case i < 0:
 		i = len(st.Open)
@@ -240,10 +241,11 @@ func (s *share) check(b *v1alpha1.Budget, more Spent) *Short {
 		spent  Spent
 		period string
 		hard   bool
+		full   bool
 	}{
-		{ScopeDay, b.PerDay, s.st.Day.Raises, Spent{s.st.Day.Tokens, billionths(s.st.Day.Cost)}, s.st.Day.Period, b.Hard},
-		{ScopeMonth, b.PerMonth, s.st.Month.Raises, Spent{s.st.Month.Tokens, billionths(s.st.Month.Cost)}, s.st.Month.Period, b.Hard},
-		{ScopeRequester, b.PerRequester, r.Raises, Spent{r.Tokens, billionths(r.Cost)}, s.st.Day.Period, false},
+		{ScopeDay, b.PerDay, s.st.Day.Raises, Spent{s.st.Day.Tokens, billionths(s.st.Day.Cost)}, s.st.Day.Period, b.Hard, len(s.st.Day.Raises) >= maxRaises},
+		{ScopeMonth, b.PerMonth, s.st.Month.Raises, Spent{s.st.Month.Tokens, billionths(s.st.Month.Cost)}, s.st.Month.Period, b.Hard, len(s.st.Month.Raises) >= maxRaises},
+		{ScopeRequester, b.PerRequester, r.Raises, Spent{r.Tokens, billionths(r.Cost)}, s.st.Day.Period, false, requesterRaises(s.st) >= maxRaises},
 	} {
 		bound := boundOf(at.bound)
 		if !at.hard {
@@ -252,25 +254,11 @@ func (s *share) check(b *v1alpha1.Budget, more Spent) *Short {
 			}
 		}
 		if !bound.holds(at.spent.Add(more)) {
-			return &Short{Scope: at.scope, Period: at.period, Bound: bound, Spent: at.spent, Call: more, Hard: at.hard}
+			full := at.full && raiseOfRun(at.raises, s.entry.RunUID) < 0
+			return &Short{Scope: at.scope, Period: at.period, Bound: bound, Spent: at.spent, Call: more, Hard: at.hard || full, Full: full && !at.hard}
 		}
 	}
 	return nil
-}
-
-// raise notes what people added to the bounds of the present periods by answers to the run. Each answer is noted once.
-func raise(st *v1alpha1.BudgetStatus, run *v1alpha1.MotorRun) {
-	note := func(list *[]v1alpha1.BudgetRaise, prefix string) {
-		for _, r := range responses(run, prefix) {
-			known := slices.ContainsFunc(*list, func(o v1alpha1.BudgetRaise) bool { return o.RunUID == string(run.UID) && o.ID == r.ID })
-			if amount := amountOf(r.Budget); !known && len(*list) < maxRaises {
-				*list = append(*list, v1alpha1.BudgetRaise{RunUID: string(run.UID), ID: r.ID, Tokens: amount.Tokens, Cost: Amount(amount.Cost)})
-			}
-		}
-	}
-	note(&st.Day.Raises, askPrefix(ScopeDay, st.Day.Period))
-	note(&st.Month.Raises, askPrefix(ScopeMonth, st.Month.Period))
-	note(&requester(st, nameOf(run)).Raises, askPrefix(ScopeRequester, st.Day.Period))
 }
 
 // requester returns the entry of a requester, or of those that have none of their own. The pointer is into the status.
@@ -292,7 +280,7 @@ func nameOf(run *v1alpha1.MotorRun) string {
 	switch r := run.Spec.Requester; {
 	case r == nil || r.Username == "" || r.Username == others:
 		return unknown
-	case len(r.Username) > maxRequester, text.Shown(r.Username) != r.Username:
+	case text.EncodedLen(r.Username) > maxRequester, text.Shown(r.Username) != r.Username:
 		// The status of a MotorCortex has no characters that deceive the eye. Another name would be another entry, with sums of its own.
 		sum := sha256.Sum256([]byte(r.Username))
 		return "sha256:" + hex.EncodeToString(sum[:])

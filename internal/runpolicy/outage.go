@@ -114,6 +114,19 @@ func BudgetAsk(run *v1alpha1.MotorRun, p Progress) *v1alpha1.PendingInput {
 	}
 }
 
+// AskedRaises returns the ids under which the run asked to raise a bound. The step of an outage has the first and the last of its own.
+func AskedRaises(steps []v1alpha1.MotorStep) []string {
+	var ids []string
+	for i := range steps {
+		for _, o := range []*v1alpha1.ModelOutage{steps[i].Spec.Outage, steps[i].Status.Outage} {
+			if o != nil && o.Ask != nil {
+				ids = append(ids, o.Ask.ID)
+			}
+		}
+	}
+	return ids
+}
+
 // raiseText is an amount for a person. The question before it names the currency.
 func raiseText(a v1alpha1.BudgetAmount) string {
 	var parts []string

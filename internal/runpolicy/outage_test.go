@@ -3,6 +3,7 @@
 package runpolicy
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -121,5 +122,18 @@ func TestOutageOf(t *testing.T) {
 	turn := testStep(1, 1)
 	if OutageOf(&turn) != nil {
 		t.Error("a turn is no outage")
+	}
+}
+
+// A raise holds for other runs too, so only an answer to an ask that is in the journal counts there.
+func TestAskedRaisesAreThoseOfTheJournal(t *testing.T) {
+	t.Parallel()
+	asks := func(id string) *v1alpha1.ModelOutage { return &v1alpha1.ModelOutage{Ask: &v1alpha1.BudgetAsk{ID: id}} }
+	first, later := awayAt(1, 1, sec), awayAt(1, 2, 2*sec)
+	first.Spec.Outage = asks("budget-day-20261127-1")
+	later.Spec.Outage, later.Status.Outage = asks("budget-day-20261127-2"), asks("budget-day-20261127-3")
+	got := AskedRaises([]v1alpha1.MotorStep{stepAt(1, 1, 0), first, later, awayAt(1, 3, 3*sec)})
+	if want := []string{"budget-day-20261127-1", "budget-day-20261127-2", "budget-day-20261127-3"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -22,6 +22,7 @@ func (a *Attempt) newAccount() *spending.Account {
 func (a *Attempt) openAccount(p runpolicy.Progress) {
 	a.account = a.newAccount()
 	a.account.Used = a.Memory.paid.resume(budget.SpentOf(p.Usage))
+	a.account.Asked = runpolicy.AskedRaises(a.Env.Entries.Everything())
 	a.Memory.counts = true
 }
 

@@ -119,7 +119,11 @@ func (a *Attempt) stillAway(ctx context.Context) *chat.Outage {
 	case last.Reason == v1alpha1.ReasonStorageFull:
 		o = a.held(ctx)
 	case a.Memory.refused != nil && (isBudget(last.Reason) || last.Reason == v1alpha1.ReasonPriceMissing):
-		o = a.newAccount().Still(ctx, a.Memory.refused)
+		account := a.newAccount()
+		if last.Ask != nil {
+			account.Asked = []string{last.Ask.ID}
+		}
+		o = account.Still(ctx, a.Memory.refused)
 	case a.Host.AwayModels.Cortex != nil:
 		o = a.knownOutage(ctx)
 	}

@@ -40,6 +40,8 @@ type Account struct {
 	Used budget.Spent
 	// Remembers is true if the process knows all answers that the run got; see budget.Holder.
 	Remembers bool
+	// Asked are the ids under which the run asked for raises; see budget.Holder.
+	Asked []string
 	// Observer may be nil.
 	Observer Observer
 
@@ -180,7 +182,7 @@ func (a *Account) Still(ctx context.Context, r *Refusal) *chat.Outage {
 	if !budget.IsCounted(b) {
 		return nil
 	}
-	h := budget.Holder{Run: a.Env.Run, Epoch: a.Env.Claim.Epoch, Used: r.Used, Remembers: true}
+	h := budget.Holder{Run: a.Env.Run, Epoch: a.Env.Claim.Epoch, Used: r.Used, Remembers: true, Asked: a.Asked}
 	if short := budget.Check(c.Status.Budget, b, h, r.Call, a.Env.APINow()); short != nil {
 		return a.outage(b, short)
 	}

@@ -48,7 +48,7 @@ func (a *Account) reserve(ctx context.Context, call budget.Spent) (*budget.Short
 			c.Status.Budget = &v1alpha1.BudgetStatus{}
 		}
 		others.prune(ctx, c.Status.Budget, fewShares)
-		h := budget.Holder{Run: a.Env.Run, Epoch: a.Env.Claim.Epoch, Used: a.Used, Remembers: a.Remembers}
+		h := budget.Holder{Run: a.Env.Run, Epoch: a.Env.Claim.Epoch, Used: a.Used, Remembers: a.Remembers, Asked: a.Asked}
 		var err error
 		share, short, err = budget.Reserve(c.Status.Budget, c.Spec.Budget, h, call, a.Env.APINow())
 		if (short != nil || errors.Is(err, budget.ErrFull)) && others.prune(ctx, c.Status.Budget, len(c.Status.Budget.Open)) {
