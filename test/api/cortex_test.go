@@ -178,8 +178,9 @@ func TestCortexIsLookedAtAgain(t *testing.T) {
 func TestCortexClearsTheSumsOfABudgetThatIsGone(t *testing.T) {
 	r := newCortexRig(t, v1alpha1.MotorCortexSpec{Budget: &v1alpha1.Budget{Currency: "EUR", PerDay: cost("10")}})
 	c := r.step()
+	before := c.DeepCopy()
 	c.Status.Budget = &v1alpha1.BudgetStatus{Currency: "EUR", Day: &v1alpha1.BudgetPeriod{Period: "2026-11-27", Tokens: 9_000_000_000_000_000}}
-	must(t, admin.Status().Update(r.ctx, c))
+	must(t, manager.Status().Patch(r.ctx, c, client.MergeFrom(before)))
 	if c = r.step(); c.Status.Budget == nil {
 		t.Error("the sums are gone with their budget still there")
 	}
