@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
@@ -51,5 +52,25 @@ func TestARunIsRememberedWhileItIsNotSettled(t *testing.T) {
 	g.keep("ns", nil)
 	if len(g.steps) != 0 {
 		t.Errorf("%+v", g.steps)
+	}
+}
+
+// Finished runs are settled before they are deleted. They would take the places of those that are not.
+func TestOnlyRunsThatAreDeletedUnderWayAreNoted(t *testing.T) {
+	t.Parallel()
+	finished := []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
+	for name, tt := range map[string]struct {
+		status v1alpha1.MotorRunStatus
+		want   int
+	}{
+		"under way":      {v1alpha1.MotorRunStatus{Energy: &v1alpha1.RunEnergy{}}, 1},
+		"finished":       {v1alpha1.MotorRunStatus{Energy: &v1alpha1.RunEnergy{}, Conditions: finished}, 0},
+		"without energy": {v1alpha1.MotorRunStatus{}, 0},
+	} {
+		r := &Reconciler{}
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "a"}, Status: tt.status}
+		if !r.ends().Delete(event.DeleteEvent{Object: run}) || len(r.gone.steps["ns"]) != tt.want {
+			t.Errorf("%s: %+v", name, r.gone.steps)
+		}
 	}
 }
