@@ -50,8 +50,9 @@ func TestBeyondTheNumberOfRaisesARunAsksNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, short, _ := Reserve(st, b, Holder{Run: runOf("another"), Epoch: 1}, Spent{Tokens: 1000}, noon)
-	if short == nil || !short.Hard || !short.Full || !strings.Contains(short.Message(""), "64 other runs have raised") {
+	another := Holder{Run: runOf("another", raiseOf(day+"1", 1000, "")), Epoch: 1, Asked: []string{day + "1"}}
+	_, short, _ := Reserve(st, b, another, Spent{Tokens: 1000}, noon)
+	if short == nil || !short.Hard || !short.Full || len(st.Day.Raises) != maxRaises || !strings.Contains(short.Message(""), "64 other runs have raised") {
 		t.Errorf("%+v", short)
 	}
 	// A run that has an entry can raise it further.
