@@ -210,7 +210,7 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	for args, want := range map[string]string{"--port " + port: "address already in use", "--port 70000": "invalid argument", "now": "too many arguments"} {
+	for args, want := range map[string]string{"--port " + port: "address already in use", "--port 70000": "too large or too small a number", "now": "too many arguments"} {
 		errs := &printed.Text{}
 		cmd := ui.New(ui.Command{
 			Streams: verb.Streams{Out: &printed.Text{}, Err: errs},
