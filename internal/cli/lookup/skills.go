@@ -3,10 +3,8 @@
 package lookup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,21 +36,9 @@ func Skills(ctx context.Context, c client.Reader, namespace string) ([]*v1alpha1
 }
 
 func skillsIn(ctx context.Context, c client.Reader, namespace string) ([]*v1alpha1.Skill, error) {
-	var skills []*v1alpha1.Skill
-	for next := ""; ; {
-		page := &v1alpha1.SkillList{}
-		if err := c.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next)); err != nil {
-			return nil, rights.Refused(fmt.Errorf("list Skills: %w", err), rights.ToRead, namespace)
-		}
-		for i := range page.Items {
-			skills = append(skills, &page.Items[i])
-		}
-		if next = page.Continue; next == "" {
-			break
-		}
+	skills, err := All[*v1alpha1.Skill](ctx, c, &v1alpha1.SkillList{}, namespace)
+	if err != nil {
+		return nil, rights.Refused(fmt.Errorf("list Skills: %w", err), rights.ToRead, namespace)
 	}
-	slices.SortFunc(skills, func(a, b *v1alpha1.Skill) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
 	return skills, nil
 }

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/rights"
 )
 
-// pageSize is how many runs are read in one request.
+// pageSize is how many objects are read in one request.
 const pageSize = 500
 
 // Bounds bound what is read of the runs that wait for a person. The zero value bounds nothing.

@@ -3,10 +3,8 @@
 package schedule
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,17 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/lookup"
 	"motorcortex.dev/motorcortex/internal/cli/output"
 	"motorcortex.dev/motorcortex/internal/cli/show"
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
-const (
-	// pageSize is how many schedules are read in one request.
-	pageSize = 500
-	// maxMessage is the most bytes of a message in a line.
-	maxMessage = 1000
-)
+// maxMessage is the most bytes of a message in a line.
+const maxMessage = 1000
 
 func (c Command) list() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List schedules, with their last start and the next one.", Args: verb.Args()}
@@ -62,22 +57,10 @@ func (c Command) list() *cobra.Command {
 
 // all reads the schedules of a namespace, of all namespaces if it is "", in the order of their names.
 func all(ctx context.Context, cl client.Client, namespace string) ([]*v1alpha1.MotorSchedule, error) {
-	var schedules []*v1alpha1.MotorSchedule
-	for next := ""; ; {
-		page := &v1alpha1.MotorScheduleList{}
-		if err := cl.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("list MotorSchedules: %w", err)
-		}
-		for i := range page.Items {
-			schedules = append(schedules, &page.Items[i])
-		}
-		if next = page.Continue; next == "" {
-			break
-		}
+	schedules, err := lookup.All[*v1alpha1.MotorSchedule](ctx, cl, &v1alpha1.MotorScheduleList{}, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("list MotorSchedules: %w", err)
 	}
-	slices.SortFunc(schedules, func(a, b *v1alpha1.MotorSchedule) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
 	return schedules, nil
 }
 
