@@ -230,23 +230,34 @@ func logIn(t *testing.T, ns, name string, groups ...string) *visitor {
 	return v
 }
 
-// awaitIssuer returns when the page's server reaches the issuer: a Service leads to its Pod some time after that is ready.
+// awaitIssuer returns when the browser reaches the page's server, and that server the issuer: a Service leads to its Pod some time after that is ready, and refuses connections until then.
 func (v *visitor) awaitIssuer() {
 	v.t.Helper()
-	must(v.t, wait.PollUntilContextTimeout(v.t.Context(), time.Second, soon, true, func(context.Context) (bool, error) {
-		status, _, _ := v.fetch("https://" + pageHost + "/oidc/login") //nolint:contextcheck // One look ends by itself.
-		return status != http.StatusBadGateway, nil
+	must(v.t, wait.PollUntilContextTimeout(v.t.Context(), time.Second, soon, true, func(ctx context.Context) (bool, error) {
+		said, _, err := tryKubectl(ctx, "", v.browses("https://"+pageHost+"/oidc/login")...)
+		if err != nil {
+			return false, nil //nolint:nilerr // A refused connection is tried again.
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(said)), nil)
+		if err != nil {
+			return false, err
+		}
+		return answer.StatusCode != http.StatusBadGateway, answer.Body.Close()
 	}))
 }
 
-// fetch sends a request as the browser does, with the cookies of the person. It follows no redirect.
-func (v *visitor) fetch(address string, args ...string) (status int, location, text string) {
-	v.t.Helper()
+// browses is the command by which the person's browser sends a request, with the cookies of the person. It follows no redirect.
+func (v *visitor) browses(address string, args ...string) []string {
 	jar := "/cookies/" + v.name
-	command := append([]string{
+	return append([]string{
 		"-n", v.ns, "exec", "browser", "--", "curl", "-sS", "-i", "--raw", "--http1.1", "--max-time", "60", "--cacert", "/ca/ca.crt", "-b", jar, "-c", jar, address,
 	}, args...)
-	said := kubectl(v.t, command...)
+}
+
+// fetch sends a request as the browser does.
+func (v *visitor) fetch(address string, args ...string) (status int, location, text string) {
+	v.t.Helper()
+	said := kubectl(v.t, v.browses(address, args...)...)
 	answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(said)), nil)
 	if err != nil {
 		v.t.Fatalf("%s answered %q: %v", address, said, err)
