@@ -34,6 +34,8 @@ type Figure struct {
 	Least bool    `json:"least,omitempty"`
 	// Why says where the bound comes from.
 	Why string `json:"why,omitempty"`
+	// Peer reports whether this is another program's: it is compared with no earlier measurement.
+	Peer bool `json:"peer,omitempty"`
 
 	// all has the value of each round.
 	all []float64
@@ -127,6 +129,12 @@ func (f Figure) Within(bound float64, why string) Figure {
 	return f
 }
 
+// OfPeer gives a figure that is another program's.
+func (f Figure) OfPeer() Figure {
+	f.Peer = true
+	return f
+}
+
 // misses reports whether a figure is beyond its bound.
 func (f Figure) misses() bool {
 	if f.Least {
@@ -146,8 +154,11 @@ func (f Figure) must() string {
 	return fmt.Sprintf("at most %s %s (%s)", number(f.Bound), f.Unit, f.Why)
 }
 
-// worse reports whether the ratio of a figure is worse than that of an earlier one, beyond noise.
+// worse reports whether the ratio of a figure is worse than that of an earlier one, beyond noise. A peer's never is: a slow peer is no fault of this program.
 func (f Figure) worse(before Figure) bool {
+	if f.Peer {
+		return false
+	}
 	if f.Least {
 		return f.Ratio*noise < before.Ratio
 	}

@@ -80,6 +80,7 @@ func TestWorseThan(t *testing.T) {
 		"noise":                {1.2, oneshot, ""},
 		"better":               {0.5, oneshot, ""},
 		"worse":                {1.3, oneshot, "Oneshot: 6.50 times plain Pod, and it was 5.00 times on 2026-11-22"},
+		"a worse peer":         {1.3, func(times float64) Figure { return oneshot(times).OfPeer() }, ""},
 		"as much":              {1, tunnel, ""},
 		"a little less":        {0.9, tunnel, ""},
 		"more":                 {2, tunnel, ""},

@@ -67,7 +67,7 @@ type taken struct {
 	warm warm
 	// peers are the times of other people's programs, nil if they are not measured.
 	peers *peers.Times
-	// answered is from the accepted answer until the step after it is recorded: the model was asked in between.
+	// answered is from the accepted answer until the step after it is recorded, without the time of the model, which was asked in between.
 	answered time.Duration
 	// step is the time of a step outside of model and tools.
 	step time.Duration
@@ -285,7 +285,7 @@ func (b *bench) oneshot(ctx context.Context, name string, change ...func(*v1alph
 	return at[Finished].Sub(began), b.remove(ctx, run)
 }
 
-// answer returns the time from an accepted answer until the step after it is recorded.
+// answer returns the time from an accepted answer until the step after it is recorded, without the time of the model in between.
 func (b *bench) answer(ctx context.Context, name string) (time.Duration, error) {
 	run, _, err := b.create(ctx, name, "bench-ask")
 	if err != nil {
@@ -305,11 +305,22 @@ func (b *bench) answer(ctx context.Context, name string) (time.Duration, error) 
 	if err != nil {
 		return 0, err
 	}
-	took := at[NextStep].Sub(accepted)
+	_, steps := b.seen.run(name)
+	took := at[NextStep].Sub(accepted) - modelTime(steps, 2)
 	if _, err := b.seen.await(ctx, name, Finished); err != nil {
 		return 0, err
 	}
 	return took, b.remove(ctx, run)
+}
+
+// modelTime returns how long the model took for the step of an index, in whole milliseconds, 0 if there is no such step.
+func modelTime(steps []*v1alpha1.MotorStep, index int32) time.Duration {
+	for _, s := range steps {
+		if s.Spec.Index == index {
+			return time.Duration(s.Spec.ModelMilliseconds) * time.Millisecond
+		}
+	}
+	return 0
 }
 
 // steps returns the time of a step outside of model and tools, from the first result to the last.

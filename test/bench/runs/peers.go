@@ -43,8 +43,8 @@ func peersOf(all []taken) []figures.Figure {
 		func(t taken) time.Duration { return figures.Quantile(t.peers.Burst, 0.95) })
 	task := figure("tekton: TaskRun created → its step has ended", func(t taken) time.Duration { return t.peers.TaskRun })
 	list := []figures.Figure{
-		figure("agent-sandbox: Sandbox created → ready", func(t taken) time.Duration { return t.peers.Cold }).Against("plain Pod", pod),
-		claim.Against("plain Pod", pod), claims.Against("plain Pod", pod), task.Against("plain Pod", pod),
+		figure("agent-sandbox: Sandbox created → ready", func(t taken) time.Duration { return t.peers.Cold }).Against("plain Pod", pod).OfPeer(),
+		claim.Against("plain Pod", pod).OfPeer(), claims.Against("plain Pod", pod).OfPeer(), task.Against("plain Pod", pod).OfPeer(),
 		figure("run created → first tool result, beside tekton", func(t taken) time.Duration { return t.path[FirstResult] }).Against("TaskRun", task).
 			Within(task.P50/3, "a third of a TaskRun"),
 	}
