@@ -230,42 +230,45 @@ func logIn(t *testing.T, ns, name string, groups ...string) *visitor {
 	return v
 }
 
-// awaitIssuer returns when the browser reaches the page's server, and that server the issuer: a Service leads to its Pod some time after that is ready, and refuses connections until then.
+// awaitIssuer returns when the browser reaches the page's server, and that server the issuer: a Service leads to its Pod some time after that is ready, and
+// refuses connections until then.
 func (v *visitor) awaitIssuer() {
 	v.t.Helper()
-	must(v.t, wait.PollUntilContextTimeout(v.t.Context(), time.Second, soon, true, func(ctx context.Context) (bool, error) {
-		said, _, err := tryKubectl(ctx, "", v.browses("https://"+pageHost+"/oidc/login")...)
-		if err != nil {
-			return false, nil //nolint:nilerr // A refused connection is tried again.
-		}
-		answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(said)), nil)
-		if err != nil {
-			return false, err
-		}
-		return answer.StatusCode != http.StatusBadGateway, answer.Body.Close()
-	}))
+	var last error
+	err := wait.PollUntilContextTimeout(v.t.Context(), time.Second, soon, true, func(ctx context.Context) (bool, error) {
+		var status int
+		status, _, _, last = v.tryFetch(ctx, "https://"+pageHost+"/oidc/login")
+		return last == nil && status != http.StatusBadGateway, nil
+	})
+	if err != nil {
+		v.t.Fatalf("the page's server and the issuer: %v; the last try: %v", err, last)
+	}
 }
 
-// browses is the command by which the person's browser sends a request, with the cookies of the person. It follows no redirect.
-func (v *visitor) browses(address string, args ...string) []string {
-	jar := "/cookies/" + v.name
-	return append([]string{
-		"-n", v.ns, "exec", "browser", "--", "curl", "-sS", "-i", "--raw", "--http1.1", "--max-time", "60", "--cacert", "/ca/ca.crt", "-b", jar, "-c", jar, address,
-	}, args...)
-}
-
-// fetch sends a request as the browser does.
+// fetch sends a request as the browser does, with the cookies of the person. It follows no redirect.
 func (v *visitor) fetch(address string, args ...string) (status int, location, text string) {
 	v.t.Helper()
-	said := kubectl(v.t, v.browses(address, args...)...)
+	status, location, text, err := v.tryFetch(v.t.Context(), address, args...)
+	must(v.t, err)
+	return status, location, text
+}
+
+// tryFetch is fetch, for a server that may not answer.
+func (v *visitor) tryFetch(ctx context.Context, address string, args ...string) (status int, location, text string, err error) {
+	jar := "/cookies/" + v.name
+	said, problem, err := tryKubectl(ctx, "", append([]string{
+		"-n", v.ns, "exec", "browser", "--", "curl", "-sS", "-i", "--raw", "--http1.1", "--max-time", "60", "--cacert", "/ca/ca.crt", "-b", jar, "-c", jar, address,
+	}, args...)...)
+	if err != nil {
+		return 0, "", "", fmt.Errorf("%s: %w: %s", address, err, problem)
+	}
 	answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(said)), nil)
 	if err != nil {
-		v.t.Fatalf("%s answered %q: %v", address, said, err)
+		return 0, "", "", fmt.Errorf("%s answered %q: %w", address, said, err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	must(v.t, err)
-	return answer.StatusCode, answer.Header.Get("Location"), string(body)
+	return answer.StatusCode, answer.Header.Get("Location"), string(body), err
 }
 
 // redirected is where an address leads.
